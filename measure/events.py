@@ -95,7 +95,7 @@ class ForceSent(Event):
 
 @dataclass(frozen=True, slots=True)
 class MessageReceived(Event):
-    """One message of the provider, as it came; what it says follows as events of the same moment."""
+    """One message of the provider, as it came; what it says follows, with the same moment."""
 
     kind: ClassVar[str] = "message_received"
     raw: str | bytes
@@ -114,7 +114,7 @@ class Transcript(Event):
     text: str
     final: bool
     forced: bool | None = None
-    """The provider marks it as the answer to a force (True), as natural (False), or does not say."""
+    """True: marked as the answer to a force. False: marked as natural. None: it does not say."""
     segment: str | None = None
     """The provider's own name of the segment; None where a new one begins after each final."""
 

@@ -101,7 +101,7 @@ class ForceAt(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """How an answer is chosen. The first four are facts of the provider, the rest settings."""
+    """How an answer is chosen. The first three are facts of the provider, the rest are settings."""
 
     flow: Flow
     final_rule: FinalRule = FinalRule.NONE
@@ -114,6 +114,8 @@ class Rule:
     """Without force: for how long only a final will do."""
     patience_ns: int = 10 * SECOND
     """How long after zero an answer is awaited."""
+    confirm_ns: int = 2 * SECOND
+    """How long after a first final its confirmation is awaited."""
     settle_ns: int = SECOND // 2
     """How long after a complete answer further finals are listened for."""
     late_budget_ns: int = 20 * MS

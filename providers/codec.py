@@ -44,7 +44,7 @@ class AudioFormat:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What is known of a model before any stream is opened. Data, each with its source in the file."""
+    """What is known of a model before any stream is opened; the source of each is in its file."""
 
     rule: Rule
     audio: AudioFormat = AudioFormat()

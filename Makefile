@@ -1,0 +1,62 @@
+# What a user types. Each target installs what it needs into .venv, from the lock files.
+PYTHON ?= python3.11
+ifeq (, $(shell command -v $(PYTHON)))
+PYTHON := python3
+endif
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet
+
+.PHONY: demo test check lock clean help
+
+help:
+	@echo 'make demo    measure the built-in recogniser with real speech (two minutes, no keys)'
+	@echo 'make test    all tests (under three minutes)'
+	@echo 'make check   style, types, import rules'
+	@echo 'make .venv   only the environment, with .venv/bin/speechbench'
+
+# The environment of a benchmark host: exactly the lock, and this program from this folder.
+# torch and what else we never import is left out of the lock, hence --no-deps.
+$(VENV)/installed: requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo 'speechbench needs Python 3.11 or newer: make PYTHON=/path/to/python3.11' >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
+	  { echo 'Python cannot make environments here: apt-get install python3-venv' >&2; exit 1; }
+	@echo 'Installing into $(VENV) …' >&2
+	@$(PYTHON) -m venv $(VENV)
+	@$(PIP) install --no-deps --require-hashes --requirement requirements.lock
+	@$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@
+
+# The same and what it takes to work on it.
+$(VENV)/installed-dev: $(VENV)/installed requirements-dev.lock
+	@echo 'Installing the tools into $(VENV) …' >&2
+	@$(PIP) install --no-deps --require-hashes --requirement requirements-dev.lock
+	@touch $@
+
+.venv: $(VENV)/installed
+	@touch $(VENV)
+
+demo: $(VENV)/installed
+	@$(BIN)/speechbench run
+
+test: $(VENV)/installed-dev
+	@$(BIN)/python -m pytest -q
+
+check: $(VENV)/installed-dev
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-cache
+	@$(BIN)/python -m tests.names
+
+# For maintainers, with uv: names, versions and hashes of what pyproject.toml asks for.
+lock:
+	uv pip compile --universal --generate-hashes --no-header --no-annotate \
+	  --group build --extra local pyproject.toml -o requirements.lock
+	uv pip compile --universal --generate-hashes --no-header --no-annotate \
+	  --group dev -c requirements.lock pyproject.toml -o requirements-dev.lock
+	$(PYTHON) -m tests.trim_lock requirements.lock requirements-dev.lock
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

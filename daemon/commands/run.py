@@ -1,0 +1,255 @@
+"""``speechbench run``: measure now, watch it, and read a table.
+
+``--json`` gives the same as one document on standard output, and nothing else there::
+
+    {"schema": 1, "journal": …, "journal_complete": true, "skipped": […],
+     "measurements": [{"clip", "model", "verdict", "valid", "time_to_final_ns" (signed),
+                       "time_to_first_partial_ns", "transcript", "errors": {…}, …}],
+     "summaries": [{"model", "answered", "failed", "voided", "time_to_final_ms": {"p50", "p95"}, …}]}
+
+Exit code: 0 if every measurement has a reading that counts, else 1; 2 or 78 if nothing could be
+measured; 130 if it was interrupted (what was measured until then is shown and kept).
+"""
+
+import argparse
+import json
+import os
+import signal
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import trio
+from rich.console import Console
+
+from daemon.clock import HostClock
+from daemon.config import Settings, read_settings, settings_of
+from daemon.errors import UserError
+from daemon.plan import Plan, new_id, plan_of
+from daemon.results import document_of, row_of, summaries_of
+from daemon.rounds import measure_round
+from daemon.supervise import Recording, bench, exporter_settings, local_engines, start_exporter
+from exporters.table import print_run
+from measure.measurement import Measurement
+
+HELP = "measure clips now, and show a table"
+INTERRUPTED = 130
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """What can be chosen."""
+    parser.add_argument(
+        "files",
+        nargs="*",
+        type=Path,
+        metavar="FILE",
+        help="recordings to stream; without any: the built-in ones",
+    )
+    parser.add_argument(
+        "--config",
+        type=Path,
+        metavar="FILE",
+        help="settings in TOML; see docs/speechbench.example.toml",
+    )
+    parser.add_argument(
+        "--model",
+        action="append",
+        metavar="NAME",
+        help="such as deepgram/nova-3; may be given several times",
+    )
+    parser.add_argument("--url", help="another address for the model: a region, a proxy, a fake")
+    parser.add_argument(
+        "--language", metavar="CODE", help="what is spoken, as the provider names it; default: en"
+    )
+    parser.add_argument(
+        "--reference",
+        action="append",
+        metavar="TEXT",
+        help="what is said in the file; once for each file, in their order",
+    )
+    parser.add_argument(
+        "--channels", choices=("mix", "left", "right"), help="of a file with several; default: mix"
+    )
+    parser.add_argument(
+        "--raw",
+        metavar="ENCODING:RATE:CHANNELS",
+        help="for files without a header, such as s16le:16000:1",
+    )
+    parser.add_argument(
+        "--rounds",
+        type=_positive,
+        default=1,
+        metavar="N",
+        help="how often every clip is heard; default: 1",
+    )
+    parser.add_argument(
+        "--parallel",
+        type=_positive,
+        metavar="N",
+        help="models measured at the same time; default: 1",
+    )
+    parser.add_argument(
+        "--journal", type=Path, metavar="FOLDER", help="where every event is kept; default: journal"
+    )
+    parser.add_argument("--listen", metavar="HOST:PORT", help="serve metrics there while it runs")
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        help="one JSON document on standard output instead of the table",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Measure and show. Raises UserError."""
+    console = Console(stderr=True)
+    settings = _settings(args)
+    with console.status("reading clips and looking for speech in them"):
+        plan = plan_of(settings, os.environ)
+    for line in (*plan.skipped, *_remarks(plan)):
+        sys.stderr.write(f"speechbench: {line}\n")
+    if not plan.targets:
+        raise UserError("there is no model left to measure")
+    result = _Result()
+    live = console.is_terminal
+    recording = start_exporter(exporter_settings(plan, args.listen or "", live=live))
+    try:
+        trio.run(_measure, plan, recording, result, args.rounds, clock=HostClock())
+    finally:
+        recording.stop()
+    _show(args, plan, recording, result)
+    if result.interrupted:
+        return INTERRUPTED
+    return 0 if all(one.reading.valid for one in result.measurements) else 1
+
+
+@dataclass(slots=True)
+class _Result:
+    measurements: list[Measurement] = field(default_factory=list)
+    interrupted: bool = False
+
+
+async def _measure(plan: Plan, recording: Recording, result: _Result, rounds: int) -> None:
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(_stop_when_told, nursery.cancel_scope, result)
+        async with local_engines(plan.targets) as targets, bench(recording) as ours:
+            for _ in range(rounds):
+                await measure_round(
+                    plan,
+                    targets,
+                    ours,
+                    new_id(),
+                    parallel=plan.settings.daemon.parallel,
+                    measured=result.measurements.append,
+                )
+        nursery.cancel_scope.cancel()
+
+
+async def _stop_when_told(everything: trio.CancelScope, result: _Result) -> None:
+    with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        async for _ in signals:
+            result.interrupted = True
+            everything.cancel()
+            return
+
+
+def _show(args: argparse.Namespace, plan: Plan, recording: Recording, result: _Result) -> None:
+    journal = recording.ready.journal
+    complete = bool(recording.confirmed)
+    if args.json:
+        document = document_of(
+            result.measurements, journal=journal, complete=complete, skipped=plan.skipped
+        )
+        print(json.dumps(document, ensure_ascii=False, indent=1))  # noqa: T201
+        return
+    console = Console()
+    rows = [row_of(one) for one in result.measurements]
+    print_run(console, rows, summaries_of(result.measurements))
+    console.print()
+    if result.interrupted:
+        console.print("Interrupted: this is what was measured until then.", style="yellow")
+    if not complete:
+        console.print(f"Not all of it is in the journal: {recording.losses}", style="red")
+    console.print(f"Journal: {journal}", soft_wrap=True, highlight=False)
+    console.print(_next_steps(journal), soft_wrap=True, highlight=False)
+
+
+def _next_steps(journal: str) -> str:
+    return (
+        "Next:    speechbench replay " + journal + "\n"
+        "         speechbench run --model deepgram/nova-3 my.wav --reference 'what is said in it'"
+    )
+
+
+def _remarks(plan: Plan) -> list[str]:
+    return [
+        f"{recording.clip.name}: {remark}"
+        for recording in plan.recordings
+        for remark in recording.clip.remarks
+    ]
+
+
+def _settings(args: argparse.Namespace) -> Settings:
+    """The file's settings, overruled by what stands on the command line."""
+    settings = read_settings(args.config)
+    changes: dict[str, Any] = {}
+    if args.model or args.url or args.language:
+        changes["model"] = _models(args, settings)
+    if args.files:
+        changes["clip"] = _clips(args)
+    elif args.reference or args.raw or args.channels:
+        raise UserError("--reference, --raw and --channels are about files: name one")
+    if args.journal:
+        changes["journal"] = {"directory": args.journal.expanduser().absolute()}
+    if args.listen:
+        changes["web"] = {"listen": args.listen}
+    if args.parallel:
+        changes["daemon"] = {**settings.daemon.model_dump(), "parallel": args.parallel}
+    if not changes:
+        return settings
+    return settings_of({**settings.model_dump(), **changes}, Path("command line"))
+
+
+def _models(args: argparse.Namespace, settings: Settings) -> list[dict[str, Any]]:
+    known = {section.name: section.model_dump() for section in settings.model}
+    names = args.model or list(known)
+    if args.url and len(names) != 1:
+        raise UserError(
+            f"--url belongs to one model, and there are {len(names)}: name it with --model"
+        )
+    overrides = {"url": args.url, "language": args.language}
+    given = {name: value for name, value in overrides.items() if value is not None}
+    return [{**known.get(name, {"name": name}), **given} for name in names]
+
+
+def _clips(args: argparse.Namespace) -> list[dict[str, Any]]:
+    references = args.reference or []
+    if references and len(references) != len(args.files):
+        raise UserError(
+            f"--reference: {len(references)} given for {len(args.files)} files; "
+            "give one for each file, in their order"
+        )
+    common: dict[str, Any] = {"raw": _raw(args.raw)} if args.raw else {}
+    common |= {"channels": args.channels} if args.channels else {}
+    return [
+        {
+            "path": path.expanduser().absolute(),
+            "reference": references[index] if references else None,
+            **common,
+        }
+        for index, path in enumerate(args.files)
+    ]
+
+
+def _raw(text: str) -> dict[str, Any]:
+    encoding, *numbers = text.split(":")
+    if len(numbers) > 2 or not all(number.isdigit() for number in numbers):
+        raise UserError(f"--raw {text}: write ENCODING:RATE:CHANNELS, such as s16le:16000:1")
+    names = ("rate_hz", "channels")
+    return {"encoding": encoding, **dict(zip(names, map(int, numbers), strict=False))}
+
+
+def _positive(text: str) -> int:
+    if not text.isdigit() or not 1 <= int(text) <= 100_000:
+        raise argparse.ArgumentTypeError("it must be a whole number from 1")
+    return int(text)

@@ -1,0 +1,296 @@
+"""What a user can set: a TOML file becomes frozen settings, and all its mistakes are told at once.
+
+Every value has a default and a range; ``docs/speechbench.example.toml`` states them all. Keys are
+never in the file: it names the environment variable that holds one.
+"""
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic.fields import FieldInfo
+
+from daemon.errors import UserError
+from measure.records import MS, SECOND, ForceAt, Rule, VoiceSettings
+from providers import CATALOG
+
+CONFIG_EXIT_CODE = 78
+"""EX_CONFIG: a supervisor must not start the program again with the same file."""
+
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class Section(BaseModel):
+    """One table of the file: nothing unknown in it, and it never changes."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class ModelSection(Section):
+    """One model to measure."""
+
+    name: Name
+    """As in the catalogue: "deepgram/nova-3"."""
+    url: str | None = None
+    """Another address than the provider's own: a region, a proxy, a fake."""
+    language: Annotated[str, Field(min_length=2, max_length=20)] = "en"
+    key_variable: str | None = None
+    """The environment variable that holds the key; the provider's usual one if not given."""
+
+    @field_validator("name")
+    @classmethod
+    def _is_known(cls, name: str) -> str:
+        if name not in CATALOG:
+            raise ValueError(f"there is no model of that name; allowed: {', '.join(CATALOG)}")
+        return name
+
+    @field_validator("url")
+    @classmethod
+    def _is_an_address(cls, url: str | None) -> str | None:
+        if url is not None and not url.startswith(("ws://", "wss://", "http://", "https://")):
+            raise ValueError("an address begins with ws://, wss://, http:// or https://")
+        return url
+
+
+class RawSection(Section):
+    """How to read a file that says nothing about itself."""
+
+    encoding: Literal["s16le", "s16be", "s24le", "s32le", "u8", "f32le", "mulaw", "alaw"] = "s16le"
+    rate_hz: Annotated[int, Field(ge=4_000, le=384_000)] = 16_000
+    channels: Annotated[int, Field(ge=1, le=64)] = 1
+
+
+class ClipSection(Section):
+    """One recording to stream."""
+
+    path: Path
+    """Relative to the folder of this file."""
+    reference: str | None = None
+    """What is said in it; without it there is no word error rate."""
+    name: Name | None = None
+    corpus: Name = "files"
+    channels: Literal["mix", "left", "right"] = "mix"
+    raw: RawSection | None = None
+
+
+class MethodSection(Section):
+    """The choices that the method leaves open; part of the signature of every number."""
+
+    endpoint: Literal["last"] = "last"
+    """Which end of speech counts: the last one of a clip."""
+    force_at: Literal["decision", "speech_end"] = "decision"
+    """Force when a live detector could know, or as soon as the speech itself has left."""
+    grace_s: Annotated[float, Field(ge=0.1, le=30)] = 2.0
+    """Without a force: for how long only a final will do."""
+    patience_s: Annotated[float, Field(ge=0.5, le=120)] = 10.0
+    """How long after zero an answer is awaited."""
+    confirm_s: Annotated[float, Field(ge=0, le=30)] = 2.0
+    """How long after a first final its confirmation is awaited."""
+    settle_s: Annotated[float, Field(ge=0, le=30)] = 0.5
+    """How long after a complete answer further finals are listened for."""
+    echo_counts: bool = False
+    """A partial that only repeats what was known at zero counts as the first partial."""
+
+
+class VoiceSection(Section):
+    """How speech is told from silence: Silero's own defaults."""
+
+    threshold: Annotated[float, Field(ge=0.16, le=0.99)] = 0.5
+    min_silence_ms: Annotated[int, Field(ge=0, le=5_000)] = 100
+    speech_pad_ms: Annotated[int, Field(ge=0, le=1_000)] = 30
+
+
+class BudgetsSection(Section):
+    """Beyond these a measurement is our fault and does not count."""
+
+    frame_late_ms: Annotated[float, Field(ge=0.1, le=1_000)] = 20.0
+    loop_stall_ms: Annotated[float, Field(ge=1, le=1_000)] = 20.0
+    clock_step_ms: Annotated[float, Field(ge=1, le=10_000)] = 50.0
+
+
+class TimeoutsSection(Section):
+    """How long a provider may take outside of what is measured."""
+
+    connect_s: Annotated[float, Field(ge=0.1, le=120)] = 10.0
+    """From the first packet to being ready for audio."""
+    close_s: Annotated[float, Field(ge=0, le=1.0)] = 1.0
+    """To finish orderly once the answer is there."""
+
+
+class JournalSection(Section):
+    """Where every event is kept."""
+
+    directory: Path = Path("journal")
+
+
+class WebSection(Section):
+    """Where Prometheus finds the metrics."""
+
+    listen: str = "127.0.0.1:9810"
+    """HOST:PORT; empty: nowhere. ``speechbench run`` serves metrics only if told to."""
+
+    @field_validator("listen")
+    @classmethod
+    def _is_host_and_port(cls, listen: str) -> str:
+        host, _, port = listen.rpartition(":")
+        if listen and not (host and port.isdigit() and int(port) < 65_536):
+            raise ValueError("write HOST:PORT, such as 127.0.0.1:9810, or nothing to serve none")
+        return listen
+
+
+class LogSection(Section):
+    """What is written to standard error."""
+
+    level: Literal["debug", "info", "warning", "error"] = "info"
+    format: Literal["auto", "json", "console"] = "auto"
+
+
+class DaemonSection(Section):
+    """When the daemon measures."""
+
+    interval_s: Annotated[float, Field(ge=1, le=86_400 * 7)] = 900.0
+    """From the start of one round over all clips and models to the start of the next."""
+    parallel: Annotated[int, Field(ge=1, le=100)] = 1
+    """How many models are measured at the same time; each of them hears one clip at a time."""
+
+
+class Settings(Section):
+    """The whole file."""
+
+    model: tuple[ModelSection, ...] = (ModelSection.model_construct(name="local/moonshine-tiny"),)
+    """Without any: the recogniser that is built in."""
+    clip: tuple[ClipSection, ...] = ()
+    """Without any: the recordings that are built in."""
+    method: MethodSection = MethodSection()
+    voice: VoiceSection = VoiceSection()
+    budgets: BudgetsSection = BudgetsSection()
+    timeouts: TimeoutsSection = TimeoutsSection()
+    journal: JournalSection = JournalSection()
+    web: WebSection = WebSection()
+    log: LogSection = LogSection()
+    daemon: DaemonSection = DaemonSection()
+
+    @property
+    def voice_settings(self) -> VoiceSettings:
+        return VoiceSettings(
+            self.voice.threshold, self.voice.min_silence_ms, self.voice.speech_pad_ms
+        )
+
+    def rule(self, provider: Rule) -> Rule:
+        """The provider's own facts, with the user's choices."""
+        return Rule(
+            flow=provider.flow,
+            final_rule=provider.final_rule,
+            joiner=provider.joiner,
+            echo_counts=self.method.echo_counts,
+            force_at=ForceAt(self.method.force_at),
+            grace_ns=round(self.method.grace_s * SECOND),
+            patience_ns=round(self.method.patience_s * SECOND),
+            confirm_ns=round(self.method.confirm_s * SECOND),
+            settle_ns=round(self.method.settle_s * SECOND),
+            late_budget_ns=round(self.budgets.frame_late_ms * MS),
+            stall_budget_ns=round(self.budgets.loop_stall_ms * MS),
+            clock_step_budget_ns=round(self.budgets.clock_step_ms * MS),
+        )
+
+
+def read_settings(path: Path | None) -> Settings:
+    """The settings in ``path``; the built-in ones without it.
+
+    Raises UserError with one line for each mistake in the file.
+    """
+    if path is None:
+        return Settings()
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise _config_error(f"{path}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise _config_error(f"{path}: is not UTF-8 text (byte {error.start})") from error
+    except tomllib.TOMLDecodeError as error:
+        raise _config_error(f"{path}: is not TOML: {error}") from error
+    return settings_of(table, path)
+
+
+def settings_of(table: Mapping[str, object], path: Path) -> Settings:
+    """The settings in a table that was read from ``path``."""
+    try:
+        settings = Settings.model_validate(table)
+    except ValidationError as error:
+        lines = [f"{path}: {line}" for line in _mistakes(error)]
+        raise _config_error("\n".join(lines)) from error
+    return _beside(settings, path.parent)
+
+
+def _beside(settings: Settings, folder: Path) -> Settings:
+    """Paths in the file are relative to the file, wherever the program was started."""
+    clips = tuple(
+        clip.model_copy(update={"path": folder / clip.path.expanduser()}) for clip in settings.clip
+    )
+    journal = settings.journal.model_copy(
+        update={"directory": folder / settings.journal.directory.expanduser()}
+    )
+    return settings.model_copy(update={"clip": clips, "journal": journal})
+
+
+def _config_error(text: str) -> UserError:
+    return UserError(text, exit_code=CONFIG_EXIT_CODE)
+
+
+def _mistakes(error: ValidationError) -> Iterator[str]:
+    for mistake in error.errors():
+        where = _place(mistake["loc"])
+        what = str(mistake["msg"]).removeprefix("Value error, ")
+        what = what[:1].lower() + what[1:]
+        if mistake["type"] == "extra_forbidden":
+            allowed = ", ".join(_section(mistake["loc"][:-1]).model_fields)
+            yield f"{where}: there is no such setting; allowed: {allowed}"
+            continue
+        default = _default(mistake["loc"])
+        yield f"{where}: {what}{_shown(mistake['input'], where)}{default}"
+
+
+def _shown(given: object, where: str) -> str:
+    """The value that was wrong; not an address, which may carry a token, and nothing long."""
+    if isinstance(given, dict | list) or where.endswith("url") or len(repr(given)) > 80:
+        return ""
+    return f" (it is {given!r})"
+
+
+def _place(location: tuple[int | str, ...]) -> str:
+    """`model[1].name`, counting from 1 as people do."""
+    place = ""
+    for part in location:
+        place += f"[{part + 1}]" if isinstance(part, int) else f".{part}"
+    return place.lstrip(".")
+
+
+def _section(location: tuple[int | str, ...]) -> type[BaseModel]:
+    section: type[BaseModel] = Settings
+    for part in location:
+        if isinstance(part, str) and part in section.model_fields:
+            section = _inner(section.model_fields[part]) or section
+    return section
+
+
+def _inner(field: FieldInfo) -> type[BaseModel] | None:
+    """The table that a setting holds, or a list of; None where it is a plain value."""
+    candidates: list[Any] = [field.annotation]
+    while candidates:
+        candidate = candidates.pop()
+        if isinstance(candidate, type) and issubclass(candidate, BaseModel):
+            return candidate
+        if get_origin(candidate) in (tuple, Union, UnionType):
+            candidates += get_args(candidate)
+    return None
+
+
+def _default(location: tuple[int | str, ...]) -> str:
+    last = location[-1] if location else None
+    field = _section(location[:-1]).model_fields.get(str(last))
+    if field is None or field.is_required() or isinstance(field.default, BaseModel | tuple):
+        return ""
+    return "" if field.default is None else f"; default: {field.default!r}"

@@ -1,0 +1,194 @@
+"""When bytes arrived, left and were acknowledged, as the kernel saw it.
+
+A stamp of ours is taken when our program gets round to it; the kernel's is not late however busy
+the program is. The kernel stamps with the wall clock, so each stamp is carried over to our clock by
+the difference of the two at the moment it is read. Linux only: elsewhere, and where the kernel
+refuses, there are no stamps and ``KernelStamps`` says so. Source: the kernel's networking
+documentation, "Timestamping"; numbers from include/uapi/linux/net_tstamp.h and asm-generic.
+"""
+
+import errno
+import socket
+import struct
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+Ancillary = Iterable[tuple[int, int, bytes]]
+"""What comes beside the bytes of a message: level, type, content."""
+
+_SO_TIMESTAMPNS = 35
+_SO_TIMESTAMPING = 37
+_TX_SOFTWARE, _SOFTWARE, _OPT_ID, _TX_ACK = 1 << 1, 1 << 4, 1 << 7, 1 << 9
+_OPT_TSONLY, _OPT_ID_TCP = 1 << 11, 1 << 16
+_TIMESPEC = struct.Struct("@ll")
+
+_EXTENDED_ERROR = struct.Struct("@IBBBBII")
+_EXTENDED_ERRORS = frozenset({(socket.IPPROTO_IP, 11), (socket.IPPROTO_IPV6, 25)})
+_ORIGIN_TIMESTAMPING = 4
+
+SentKind = Literal["sent", "acked"]
+_KINDS: dict[int, SentKind] = {0: "sent", 2: "acked"}
+
+ANCILLARY_BYTES = 256
+"""Room for all that the kernel may put beside one message."""
+STAMP_THIS_SEND = [
+    (socket.SOL_SOCKET, _SO_TIMESTAMPING, struct.pack("=I", _TX_SOFTWARE | _TX_ACK)),
+]
+"""Put beside the bytes of one ``sendmsg``, this has the kernel stamp just that send."""
+TRUSTED_AGE_NS = 10_000_000_000
+"""A stamp older than this when it is read is not believed: a clock was set in between."""
+
+
+@dataclass(frozen=True, slots=True)
+class KernelStamps:
+    """Which stamps the kernel of this host gives for a socket."""
+
+    received: bool
+    sent: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SentStamp:
+    """One moment in the life of a marked send, by the kernel, on our clock."""
+
+    offset: int
+    """How many bytes had been sent on this connection up to the end of that send: its name."""
+    kind: SentKind
+    """It left this host, or the other side's kernel acknowledged it."""
+    at_ns: int
+
+
+def ask_for_stamps(sock: socket.socket) -> KernelStamps:
+    """Ask the kernel for stamps on a connected socket that has not sent anything yet.
+
+    Each receive is stamped from now on; sends are, where ``STAMP_THIS_SEND`` goes with them.
+    """
+    report = _SOFTWARE | _OPT_ID | _OPT_TSONLY
+    return KernelStamps(
+        received=_accepts(sock, _SO_TIMESTAMPNS, 1),
+        # Before Linux 6.2 the last flag is unknown; while nothing was sent it changes nothing.
+        sent=_accepts(sock, _SO_TIMESTAMPING, report | _OPT_ID_TCP)
+        or _accepts(sock, _SO_TIMESTAMPING, report),
+    )
+
+
+def _accepts(sock: socket.socket, option: int, value: int) -> bool:
+    if sys.platform != "linux":
+        return False
+    try:
+        sock.setsockopt(socket.SOL_SOCKET, option, value)
+    except OSError:
+        return False
+    return True
+
+
+def received_wall_ns(ancillary: Ancillary) -> int | None:
+    """The wall clock's time at which the newest of the bytes just read arrived."""
+    for level, kind, content in ancillary:
+        if level == socket.SOL_SOCKET and kind == _SO_TIMESTAMPNS:
+            return _wall_ns(content)
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """Carries stamps of the wall clock over to our clock; right at the moment it was made."""
+
+    read_ns: int
+    wall_minus_ours_ns: int
+
+    def believed_ns(self, wall_ns: int) -> int | None:
+        """That moment on our clock; None where it cannot be true: in the future, or long ago."""
+        at_ns = wall_ns - self.wall_minus_ours_ns
+        return at_ns if self.read_ns - TRUSTED_AGE_NS <= at_ns <= self.read_ns else None
+
+
+def carried(read_ns: int, now_ns: Callable[[], int], wall_ns: Callable[[], int]) -> Carried:
+    """How to carry over stamps that were read at ``read_ns``, a moment ago.
+
+    Our clock is read between two looks at the wall clock. Where they are far apart the program was
+    held up between them, and the same is tried again.
+    """
+    for _ in range(4):
+        before, now, after = wall_ns(), now_ns(), wall_ns()
+        if 0 <= after - before < 20_000:
+            break
+    return Carried(read_ns, (before + after) // 2 - now)
+
+
+class MarkedSends:
+    """The sends that were to be stamped, by where they end, and the stamps that came for them."""
+
+    def __init__(
+        self, sock: socket.socket, now_ns: Callable[[], int], wall_ns: Callable[[], int]
+    ) -> None:
+        self._sock = sock
+        self._now_ns = now_ns
+        self._wall_ns = wall_ns
+        self._offsets: dict[int, int] = {}
+        """Marked and not yet acknowledged: the kernel's number of the last byte -> our offset."""
+        self._stamps: list[SentStamp] = []
+        self._any = False
+
+    def mark(self, offset: int) -> None:
+        """The send that ends at ``offset`` goes out with ``STAMP_THIS_SEND``."""
+        self._offsets[(offset - 1) & 0xFFFFFFFF] = offset
+        self._any = True
+
+    def collect(self) -> None:
+        """Fetch what the kernel has ready.
+
+        While a stamp waits to be fetched the socket counts as readable, so who waits for it would
+        be woken again and again.
+        """
+        if not self._any:
+            return
+        clocks = None
+        for key, kind, stamp_wall_ns in _waiting_reports(self._sock):
+            offset = self._offsets.get(key)
+            if offset is None:  # the first part of a send that the kernel took in two
+                continue
+            if kind == "acked":
+                del self._offsets[key]
+            clocks = clocks or carried(self._now_ns(), self._now_ns, self._wall_ns)
+            at_ns = clocks.believed_ns(stamp_wall_ns)
+            if at_ns is not None:
+                self._stamps.append(SentStamp(offset, kind, at_ns))
+
+    def take(self) -> list[SentStamp]:
+        """What has come since the last call."""
+        taken, self._stamps = self._stamps, []
+        return taken
+
+
+def _waiting_reports(sock: socket.socket) -> Iterator[tuple[int, SentKind, int]]:
+    """Number of the last byte (32 bits), kind, and wall clock's time of each waiting stamp."""
+    while True:
+        try:
+            ancillary = sock.recvmsg(1, ANCILLARY_BYTES, socket.MSG_ERRQUEUE)[1]
+        except BlockingIOError:
+            return
+        report = _report(ancillary)
+        if report is not None:
+            yield report
+
+
+def _report(ancillary: Ancillary) -> tuple[int, SentKind, int] | None:
+    key = wall_ns = kind = None
+    for level, number, content in ancillary:
+        if level == socket.SOL_SOCKET and number == _SO_TIMESTAMPING:
+            wall_ns = _wall_ns(content)
+        elif (level, number) in _EXTENDED_ERRORS:
+            code, origin, _, _, _, happened, key = _EXTENDED_ERROR.unpack_from(content)
+            if (code, origin) == (errno.ENOMSG, _ORIGIN_TIMESTAMPING):
+                kind = _KINDS.get(happened)
+    if key is None or wall_ns is None or kind is None:
+        return None
+    return key, kind, wall_ns
+
+
+def _wall_ns(content: bytes) -> int:
+    seconds, nanoseconds = _TIMESPEC.unpack_from(content)
+    return int(seconds) * 1_000_000_000 + int(nanoseconds)

@@ -1,0 +1,239 @@
+"""Opens a stream to a provider, sends and receives.
+
+Whatever the network or the provider does wrong on the way becomes a fault here: nobody above this
+file sees a foreign exception.
+
+    prepare (HTTP, where the provider wants it) ─> name ─> TCP ─> TLS ─> websocket ─> Link
+"""
+
+import socket
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+import httpx
+import trio
+import trio_websocket
+
+from daemon.dial import Dialed, WebsocketUrl, connect, websocket_url
+from daemon.lane import AnyLane, LaneFull
+from daemon.order import Link, LinkFailed
+from daemon.tcp_info import TcpInfo
+from daemon.wire import Received, Wire, open_wire
+from measure.events import Connected
+from measure.faults import Fault, FaultKind, Whose
+from providers.codec import Codec, HttpRequest, HttpResponse, Message, ProviderError
+from providers.codec import fault_of_status as http_fault
+
+CLOSE_S = 0.4
+"""How long a provider may take to answer our Close; after that we hang up."""
+BODY_CHARS = 200
+"""How much of a refusal's text is kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A connection that was made, before anything was said on it, and how long it took."""
+
+    lane: AnyLane
+    address: str
+    dns_ns: int | None
+    tcp_ns: int
+    tls_ns: int | None
+
+
+Dial = Callable[[WebsocketUrl], Awaitable[Way]]
+
+
+@dataclass(frozen=True, slots=True)
+class Opener:
+    """Opens links. ``dial`` makes the connection: TCP, or memory in tests."""
+
+    dial: Dial
+    now_ns: Callable[[], int]
+
+    @asynccontextmanager
+    async def __call__(self, codec: Codec, key: str, timeout_s: float) -> AsyncIterator[Link]:
+        """An open stream. Raises LinkFailed if there is none within ``timeout_s``."""
+        failed: Fault | None = None
+        async with trio.open_nursery() as nursery:
+            try:
+                link = await self._opened(nursery, codec, key, timeout_s)
+            except LinkFailed as failure:
+                failed = failure.fault
+            else:
+                try:
+                    yield link
+                finally:
+                    with trio.CancelScope(shield=True):
+                        await link.close()
+            nursery.cancel_scope.cancel()
+        if failed is not None:
+            raise LinkFailed(failed)
+
+    async def _opened(
+        self, nursery: trio.Nursery, codec: Codec, key: str, timeout_s: float
+    ) -> "WireLink":
+        stage = _Stage()
+        with trio.move_on_after(timeout_s):
+            try:
+                return await self._open(nursery, codec, key, stage)
+            except Exception as error:
+                raise LinkFailed(_fault_of(error, stage)) from error
+        raise LinkFailed(Fault(stage.whose, FaultKind.TIMEOUT, stage.overdue(timeout_s)))
+
+    async def _open(
+        self, nursery: trio.Nursery, codec: Codec, key: str, stage: "_Stage"
+    ) -> "WireLink":
+        started_ns = self.now_ns()
+        request = codec.prepare(key)
+        prepare_ns = None
+        if request is not None:
+            stage.at("the preparing request", urlsplit(request.url).netloc)
+            codec.prepared(await _ask(request))
+            prepare_ns = self.now_ns() - started_ns
+        wanted = codec.open(key)
+        url = websocket_url(wanted.url)
+        stage.at("the connection", url.host_header)
+        way = await self.dial(url)
+        stage.reached_provider = True
+        stage.at("the websocket handshake", url.host_header)
+        dialed_ns = self.now_ns()
+        wire = await open_wire(
+            nursery,
+            way.lane,
+            url,
+            now_ns=self.now_ns,
+            headers=wanted.headers,
+            subprotocols=wanted.subprotocols,
+        )
+        upgrade_ns = self.now_ns() - dialed_ns
+        connected = Connected(
+            self.now_ns(), prepare_ns, way.dns_ns, way.tcp_ns, way.tls_ns, upgrade_ns, way.address
+        )
+        return WireLink(wire, connected)
+
+
+@dataclass(frozen=True, slots=True)
+class WireLink:
+    """An open websocket with the faults translated."""
+
+    wire: Wire
+    connected: Connected
+
+    @property
+    def unsent_bytes(self) -> int:
+        return self.wire.unsent_bytes
+
+    def send(self, message: Message) -> int:
+        try:
+            return self.wire.send_nowait(message)
+        except LaneFull as full:
+            raise LinkFailed(Fault(Whose.PROVIDER, FaultKind.TIMEOUT, str(full))) from full
+
+    async def receive(self) -> Received:
+        return await self.wire.receive()
+
+    def tcp_info(self) -> TcpInfo | None:
+        return self.wire.tcp_info()
+
+    async def close(self) -> None:
+        await self.wire.close(CLOSE_S)
+
+
+class TcpDialer:
+    """Makes TCP connections, with TLS where the address asks for it."""
+
+    def __init__(self, now_ns: Callable[[], int], wall_ns: Callable[[], int]) -> None:
+        self._now_ns = now_ns
+        self._wall_ns = wall_ns
+        self._tls: ssl.SSLContext | None = None
+
+    async def __call__(self, url: WebsocketUrl) -> Way:
+        dialed: Dialed = await connect(
+            url.host,
+            url.port,
+            ssl_context=self._context() if url.tls else None,
+            now_ns=self._now_ns,
+            wall_ns=self._wall_ns,
+        )
+        return Way(dialed.lane, dialed.address, dialed.dns_ns, dialed.tcp_ns, dialed.tls_ns)
+
+    def _context(self) -> ssl.SSLContext:
+        """Made once, when it is first needed: reading the system's certificates takes a while."""
+        if self._tls is None:
+            self._tls = ssl.create_default_context()
+        return self._tls
+
+
+class _Stage:
+    """How far opening has come: what is waited for, and from whom."""
+
+    def __init__(self) -> None:
+        self._what = "the connection"
+        self._host = ""
+        self.reached_provider = False
+
+    def at(self, what: str, host: str) -> None:
+        self._what, self._host = what, host
+
+    @property
+    def host(self) -> str:
+        return self._host
+
+    @property
+    def whose(self) -> Whose:
+        return Whose.PROVIDER if self.reached_provider else Whose.NETWORK
+
+    def overdue(self, timeout_s: float) -> str:
+        return f"{self._what} to {self._host} was not done within {timeout_s:g} s"
+
+
+async def _ask(request: HttpRequest) -> HttpResponse:
+    """One HTTP request. No proxy of the environment is used: it would be what is measured."""
+    async with httpx.AsyncClient(timeout=None, trust_env=False) as client:
+        answer = await client.request(
+            request.method, request.url, headers=dict(request.headers), content=request.body
+        )
+    return HttpResponse(answer.status_code, dict(answer.headers), answer.content)
+
+
+def _fault_of(error: Exception, stage: _Stage) -> Fault:
+    """Whose fault it is that there is no stream, and which."""
+    match error:
+        case ProviderError():
+            return error.fault
+        case trio_websocket.ConnectionRejected():
+            headers = {
+                name.decode("latin-1"): value.decode("latin-1")
+                for name, value in error.headers or ()
+            }
+            text = (error.body or b"").decode("utf-8", "replace")
+            return http_fault(error.status_code, headers, _one_line(text))
+        case trio_websocket.HandshakeError():
+            said = f"{stage.host} answered the websocket handshake wrongly or not at all"
+            return Fault(Whose.PROVIDER, FaultKind.HANDSHAKE, said)
+        case ssl.SSLError():
+            said = f"TLS with {stage.host}: {error.reason or type(error).__name__}"
+            return Fault(Whose.NETWORK, FaultKind.TLS, said)
+        case socket.gaierror():
+            said = f"{stage.host}: no such host, or no name server answers"
+            return Fault(Whose.NETWORK, FaultKind.CONNECT, said)
+        case OSError():
+            said = f"{stage.host}: {error.strerror or type(error).__name__}"
+            return Fault(Whose.NETWORK, FaultKind.CONNECT, said)
+        case httpx.TransportError():
+            said = f"{stage.host}: no connection for the preparing request"
+            return Fault(Whose.NETWORK, FaultKind.CONNECT, said)
+        case trio.BrokenResourceError() | trio.ClosedResourceError():
+            said = f"{stage.host} hung up before the stream was open"
+            return Fault(stage.whose, FaultKind.HANDSHAKE, said)
+        case ValueError() | httpx.InvalidURL():
+            return Fault(Whose.HOST, FaultKind.CONNECT, f"the address cannot be used: {error}")
+    raise error
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())[:BODY_CHARS]

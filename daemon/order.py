@@ -1,0 +1,118 @@
+"""What is to be measured, and what the process gives to do it with."""
+
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from daemon.tcp_info import TcpInfo
+from daemon.wire import Received
+from measure.events import Connected, Event
+from measure.faults import Fault
+from measure.records import AudioClip, Rule
+from measure.wire import Record
+from pacer.pace import Pacer
+from providers.codec import Codec, Message
+
+
+@dataclass(frozen=True, slots=True)
+class Speech:
+    """The speech in one clip, as its survey found it: where it is, and when one can know."""
+
+    start_ms: float
+    start_known_ms: float
+    end_ms: float
+    end_known_ms: float
+    end_at_eof: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """One measurement to be made."""
+
+    session_id: str
+    run_id: str
+    model: str
+    """As in the catalogue."""
+    codec: Codec = field(repr=False)
+    key: str = field(repr=False)
+    """Empty where the provider needs none."""
+    clip: AudioClip
+    """At the rate that the provider is sent."""
+    speech: Speech | None
+    """None where there is none in the clip."""
+    rule: Rule
+    signature: str
+    connect_s: float = 10.0
+    close_s: float = 1.0
+
+    @property
+    def provider(self) -> str:
+        return self.model.partition("/")[0]
+
+
+class LinkFailed(Exception):
+    """The stream could not be opened, or can take no more."""
+
+    def __init__(self, fault: Fault) -> None:
+        super().__init__(str(fault))
+        self.fault = fault
+
+
+class Link(Protocol):
+    """One open stream."""
+
+    @property
+    def connected(self) -> Connected:
+        """How it was opened."""
+
+    @property
+    def unsent_bytes(self) -> int:
+        """What has been sent and has not left this host."""
+
+    def send(self, message: Message) -> int:
+        """Hand one message to the socket, now; the moment at which it has it.
+
+        Raises LinkFailed where the provider has stopped reading for so long that nothing more can
+        be kept for it, WireClosed where the stream has ended.
+        """
+
+    async def receive(self) -> Received:
+        """The next message. Raises WireClosed after the last one."""
+
+    def tcp_info(self) -> TcpInfo | None:
+        """What the kernel knows of it; None where it says nothing."""
+
+
+Opener = Callable[[Codec, str, float], AbstractAsyncContextManager[Link]]
+"""Opens a stream for a codec, with a key, within so many seconds. Raises LinkFailed.
+
+Leaving it closes it within half a second, whatever the provider does."""
+
+
+class Recorder(Protocol):
+    """Takes records and never makes anyone wait."""
+
+    def put(self, record: Record) -> None: ...
+
+
+class Watchman(Protocol):
+    """Knows when this program has stood still and when the host's clocks disagree."""
+
+    def look(self, now_ns: int) -> None:
+        """Tell every subscriber if the program stood still up to now."""
+
+    def subscribe(self, told: Callable[[Event], None]) -> AbstractContextManager[None]:
+        """From now on ``told`` gets each LoopStalled and ClockStepped as it is noticed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """What one process has for all its measurements."""
+
+    pacer: Pacer
+    open_link: Opener
+    recorder: Recorder
+    watchman: Watchman
+    now_ns: Callable[[], int]
+    wall_ns: Callable[[], int]

@@ -1,0 +1,175 @@
+"""The exporter process: ``python -m exporters FD``, started by exporters/process.py alone."""
+
+import os
+import signal
+import socket
+import sys
+import time
+from pathlib import Path
+
+from exporters.intake import Inbox, Intake
+from exporters.journal import About, Clock, Journal, Limits
+from exporters.logs import LineWriter, Log, goes_to_the_system_journal, style_for
+from exporters.packets import Ready, in_words, said
+from exporters.packing import unpack
+from exporters.prometheus import Metrics
+from exporters.recovery import recover_all
+from exporters.settings import Settings, settings_of
+from exporters.web import Health, Web
+from measure.records import SECOND
+
+CLOCK = Clock(time.monotonic_ns, time.time_ns)
+STDERR = 2
+SETTINGS_MS = 10_000
+"""How long the settings are waited for."""
+
+
+class CannotStart(Exception):
+    """One line: what cannot be had, why, and what to change."""
+
+
+def main(arguments: list[str]) -> int:
+    """Run until the measuring process says goodbye or is gone; gives the exit code."""
+    if len(arguments) != 1 or not arguments[0].isdigit():
+        sys.stderr.write("exporters: this process is started by speechbench, not by hand\n")
+        return 2
+    _step_back()
+    with socket.socket(fileno=int(arguments[0])) as sock:
+        inbox = Inbox(sock)
+        settings = _settings(inbox)
+        if settings is None:
+            return 1  # the measuring process is gone already
+        try:
+            _export(inbox, settings)
+        except CannotStart as error:
+            inbox.say(said("failed", str(error)))
+            return 1
+    return 0
+
+
+def _step_back() -> None:
+    """Leave the processor to the measuring process, and signals too: our end is its end."""
+    for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(name, signal.SIG_IGN)
+    try:
+        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+        os.nice(5)
+    except PermissionError:
+        pass  # a sandbox may forbid even this; then things stay as they are
+
+
+def _settings(inbox: Inbox) -> Settings | None:
+    """The first record; None where nobody is there any more."""
+    deadline_ns = CLOCK.mono_ns() + SETTINGS_MS * 1_000_000
+    while not inbox.ended and CLOCK.mono_ns() < deadline_ns:
+        inbox.wait(SETTINGS_MS)
+        for arrived in inbox.take(1):
+            if isinstance(arrived, bytes):
+                return settings_of(unpack(arrived))
+    return None
+
+
+def _export(inbox: Inbox, settings: Settings) -> None:
+    """Open everything, say so, and take records to the end. Raises CannotStart."""
+    writer = LineWriter(STDERR)
+    metrics = Metrics(settings.streams, settings.schedules, settings.build, settings.models)
+    health = Health(CLOCK.mono_ns)
+    log = _log(writer, settings)
+    directory = _directory(settings)
+    intake: Intake
+
+    def say(level: str, event: str, **fields: object) -> None:
+        intake.say(level, event, **fields)
+
+    journal = Journal(
+        directory,
+        About(socket.gethostname(), _boot_id(), settings.version, settings.config_sha256),
+        CLOCK,
+        say,
+        limits=Limits(settings.segment_bytes, int(settings.segment_s * SECOND)),
+        synced=metrics.journal_synced,
+    )
+    intake = Intake(inbox, journal, metrics, log, health, CLOCK, received=1)
+    web = _web(settings, metrics, health)
+    try:
+        recovered = recover_all(directory, intake.say)
+        _open(journal, directory)
+        for found in recovered:
+            if found.damage is not None:
+                intake.note(
+                    "warning",
+                    "journal_tail_truncated",
+                    path=str(found.path or found.torn),
+                    good_bytes=found.good_bytes,
+                    dropped_bytes=found.dropped_bytes,
+                    reason=found.damage,
+                )
+        address = None if web is None else web.address
+        if address is not None:
+            intake.say("info", "metrics_listening", address=address)
+        inbox.say(in_words("ready", Ready(str(journal.path), address, len(recovered))))
+        intake.run()
+    finally:
+        if web is not None:
+            web.close()
+        writer.close()
+
+
+def _log(writer: LineWriter, settings: Settings) -> Log:
+    terminal = os.isatty(STDERR)
+    plain = "NO_COLOR" in os.environ or os.environ.get("TERM") in (None, "dumb")
+    return Log(
+        writer,
+        CLOCK,
+        style=style_for(settings.log_format, terminal=terminal),
+        level=settings.log_level,
+        transcripts=settings.log_transcripts,
+        priorities=goes_to_the_system_journal(STDERR, os.environ.get("JOURNAL_STREAM")),
+        colors=terminal and not plain,
+    )
+
+
+def _directory(settings: Settings) -> Path:
+    directory = Path(settings.journal_directory)
+    try:
+        directory.mkdir(mode=0o750, parents=True, exist_ok=True)
+    except OSError as error:
+        raise CannotStart(
+            f"journal: cannot create the directory {directory}: {error.strerror}; "
+            "give another one, or let this user write there"
+        ) from error
+    return directory
+
+
+def _open(journal: Journal, directory: Path) -> None:
+    try:
+        journal.open()
+    except OSError as error:
+        raise CannotStart(
+            f"journal: cannot write in {directory}: {error.strerror or error}; "
+            "give another directory, or let this user write there"
+        ) from error
+
+
+def _web(settings: Settings, metrics: Metrics, health: Health) -> Web | None:
+    if settings.listen is None:
+        return None
+    host, port = settings.listen
+    try:
+        return Web((host, port), metrics.registry, health)
+    except OSError as error:
+        raise CannotStart(
+            f"metrics: cannot listen on {host} port {port}: {error.strerror or error}; "
+            "give another address or port (0: any that is free), or end what has it"
+        ) from error
+
+
+def _boot_id() -> str | None:
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    except OSError:
+        return None  # a sandbox may hide it; then segments are placed by the wall clock alone
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,121 @@
+"""The exporter process, as seen from the measuring process that starts and ends it.
+
+It has its own session (a Ctrl-C of the terminal is not for it), an environment without keys, and
+one end of a socket pair. It lives exactly as long as the measuring process: it ends after goodbye,
+or when the other end of its socket is gone, and writes what it has in either case.
+"""
+
+import os
+import socket
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO
+
+from exporters.handoff import QUEUE_BYTES, Handoff
+from exporters.packets import Ready
+from exporters.settings import Settings
+
+KERNEL_BYTES = 4 << 20
+"""How much the kernel is asked to hold between the processes: some 6500 records."""
+PASSED_ON = (
+    *("PATH", "HOME", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR"),
+    *("TERM", "COLORTERM", "NO_COLOR", "JOURNAL_STREAM", "LD_LIBRARY_PATH"),
+)
+"""The only variables the exporter process is given: keys live in others."""
+
+
+class ExporterError(Exception):
+    """The exporter process cannot work; one line says why and what to change."""
+
+
+class Exporter:
+    """A running exporter process, and the hand-off that leads to it."""
+
+    def __init__(self, handoff: Handoff, child: "subprocess.Popen[bytes]") -> None:
+        self.handoff = handoff
+        self._child = child
+
+    @property
+    def pid(self) -> int:
+        return self._child.pid
+
+    def wait_ready(self, timeout_s: float = 10.0) -> Ready:
+        """Block until it works. Raises ExporterError where it cannot, or takes longer."""
+        ready = self.handoff.wait_ready(timeout_s)
+        if ready is not None:
+            return ready
+        failure, alive = self.handoff.failure, self.handoff.alive
+        self.handoff.close()
+        code = self._ended(timeout_s=5.0)
+        if failure is not None:
+            raise ExporterError(failure)
+        if alive:
+            raise ExporterError(f"the exporter process was not ready within {timeout_s:g} s")
+        raise ExporterError(f"the exporter process ended at once, with exit code {code}")
+
+    def stop(self, timeout_s: float = 5.0) -> bool:
+        """Let it write everything and end; False where that was not confirmed in time.
+
+        An exporter that takes longer is left alone: it ends by itself when it has written all.
+        """
+        confirmed = self.handoff.goodbye(timeout_s)
+        self.handoff.close()
+        return self._ended(timeout_s) is not None and confirmed
+
+    def ended(self) -> int | None:
+        """Its exit code; None while it runs."""
+        return self._child.poll()
+
+    def _ended(self, timeout_s: float) -> int | None:
+        try:
+            return self._child.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            return None
+
+
+def launch(
+    settings: Settings,
+    *,
+    environment: Mapping[str, str] | None = None,
+    stderr: "IO[bytes] | int | None" = None,
+    kernel_bytes: int = KERNEL_BYTES,
+    queue_bytes: int = QUEUE_BYTES,
+) -> Exporter:
+    """Start the exporter process and do not wait for it; records may be put at once.
+
+    ``environment`` is the whole of this process's, by default; only ``PASSED_ON`` goes further.
+    """
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, kernel_bytes)
+    with theirs:
+        child = subprocess.Popen(
+            [sys.executable, "-P", "-m", "exporters", str(theirs.fileno())],
+            pass_fds=[theirs.fileno()],
+            env=child_environment(os.environ if environment is None else environment),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=stderr,
+            start_new_session=True,
+        )
+    handoff = Handoff(ours, queue_bytes=queue_bytes)
+    handoff.put(settings.record())
+    return Exporter(handoff, child)
+
+
+def start(settings: Settings, *, timeout_s: float = 10.0) -> Exporter:
+    """Start the exporter process and block until it works. Raises ExporterError."""
+    exporter = launch(settings)
+    exporter.wait_ready(timeout_s)
+    return exporter
+
+
+def child_environment(environment: Mapping[str, str]) -> dict[str, str]:
+    """What the exporter process is given: nothing that could be a key."""
+    passed = {name: environment[name] for name in PASSED_ON if name in environment}
+    root = Path(__file__).resolve().parents[1]
+    if root != Path(sysconfig.get_path("purelib")).resolve():  # not installed: run from its folder
+        passed["PYTHONPATH"] = str(root)
+    return passed

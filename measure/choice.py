@@ -1,0 +1,140 @@
+"""Which transcript counts: the rules of the method as functions of what was said and of zero.
+
+Nothing here knows a clock. ``now_ns`` is how far the story has come; a rule that needs the passing
+of time compares stamps with it. Method: METHOD.md sections 2.5, 2.6 and 3.
+"""
+
+from dataclasses import dataclass
+
+from measure.heard import Heard, Mark, Said
+from measure.records import FinalRule, Flow, Rule, Verdict
+
+RACE_NS = 100_000_000
+"""A final this near to zero that does not answer the force may have come by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The transcript that was chosen, and by which rule."""
+
+    verdict: Verdict
+    said: Said
+
+
+def finals_with_text(heard: Heard, zero: Mark) -> list[Said]:
+    """The finals after zero that say something, each segment's words once."""
+    return [
+        said
+        for said in heard.after(zero)
+        if said.transcript.final and said.text and not said.duplicate
+    ]
+
+
+def new_words(heard: Heard, zero: Mark) -> list[Said]:
+    """What came after zero and says something else than was known then."""
+    known = _known(heard, zero)
+    return [said for said in heard.after(zero) if said.text and said.utterance != known]
+
+
+def confirmed_ns(rule: Rule, heard: Heard, zero: Mark, acknowledged: Mark | None) -> int | None:
+    """When the provider showed that it had dealt with the force; None while it has not.
+
+    ``acknowledged`` is when it first said so apart, after zero.
+    """
+    if rule.flow is not Flow.FORCED:
+        return None
+    marks = [] if acknowledged is None else [acknowledged]
+    any_final = rule.final_rule is FinalRule.NEXT
+    marks += [
+        said.mark
+        for said in heard.after(zero)
+        if said.transcript.final and (any_final or said.transcript.forced is True)
+    ]
+    return min(marks)[0] if marks else None
+
+
+def chosen(
+    rule: Rule, heard: Heard, zero: Mark, now_ns: int, *, confirmed: bool, over: bool
+) -> Choice | None:
+    """The transcript that counts at ``now_ns``; ``over`` when nothing more will come."""
+    if rule.flow is Flow.FORCED:
+        return _forced(heard, zero, now_ns, ready=confirmed or over)
+    return _fallback(rule, heard, zero, now_ns, over=over)
+
+
+def first_partial(rule: Rule, heard: Heard, zero: Mark, stop: Choice | None) -> Said | None:
+    """The first partial after zero; none that comes after the watch has stopped."""
+    stop_mark = stop.said.mark if stop and stop.said.mark > zero else None
+    for said in heard.after(zero) if rule.echo_counts else new_words(heard, zero):
+        if stop_mark is not None and said.mark > stop_mark:
+            return None
+        if said.text and not said.transcript.final:
+            return said
+    return None
+
+
+def raced(rule: Rule, heard: Heard, zero: Mark) -> bool:
+    """A final that does not answer the force came too near to it to tell why."""
+    marked = rule.flow is Flow.FORCED and rule.final_rule in (FinalRule.MARKER, FinalRule.ITEM)
+    return marked and any(
+        said.transcript.final
+        and said.text
+        and said.transcript.forced is not True
+        and abs(said.at_ns - zero[0]) <= RACE_NS
+        for said in heard.everything()
+    )
+
+
+def _forced(heard: Heard, zero: Mark, now_ns: int, *, ready: bool) -> Choice | None:
+    finals = finals_with_text(heard, zero)
+    if finals:
+        return Choice(Verdict.FORCED_FINAL, finals[0])
+    return _already_final(heard, zero, now_ns) if ready else None
+
+
+def _fallback(rule: Rule, heard: Heard, zero: Mark, now_ns: int, *, over: bool) -> Choice | None:
+    grace_over_ns = zero[0] + rule.grace_ns
+    finals = finals_with_text(heard, zero)
+    if finals and finals[0].at_ns <= grace_over_ns:
+        return Choice(Verdict.NATURAL_FINAL, finals[0])
+    if now_ns <= grace_over_ns and not over:
+        return None
+    return (
+        _already_final(heard, zero, grace_over_ns)
+        or _first_after(heard, grace_over_ns)
+        or (_last_partial(heard, grace_over_ns) if over else None)
+    )
+
+
+def _already_final(heard: Heard, zero: Mark, until_ns: int) -> Choice | None:
+    """All words had been final at zero, and none have come since."""
+    at_zero = heard.before(zero)
+    newer = any(said.at_ns <= until_ns for said in new_words(heard, zero))
+    if at_zero is None or at_zero.outstanding or newer:
+        return None
+    for said in reversed(heard.everything()):
+        if said.mark <= zero and said.transcript.final and said.text and not said.duplicate:
+            return Choice(Verdict.ALREADY_FINAL, said)
+    return None
+
+
+def _first_after(heard: Heard, grace_over_ns: int) -> Choice | None:
+    """Fallback B: whatever says something first once the grace is over."""
+    for said in heard.everything():
+        if said.text and not said.duplicate and said.at_ns > grace_over_ns:
+            final = said.transcript.final
+            return Choice(Verdict.LATE_FINAL if final else Verdict.LATE_PARTIAL, said)
+    return None
+
+
+def _last_partial(heard: Heard, grace_over_ns: int) -> Choice | None:
+    """Fallback C: the most recent partial from before the grace was over."""
+    for said in reversed(heard.everything()):
+        if said.text and not said.transcript.final and said.at_ns <= grace_over_ns:
+            return Choice(Verdict.LAST_PARTIAL, said)
+    return None
+
+
+def _known(heard: Heard, zero: Mark) -> str:
+    at_zero = heard.before(zero)
+    return at_zero.utterance if at_zero else ""

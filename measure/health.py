@@ -1,0 +1,79 @@
+"""What on our own side makes a reading invalid. Method: section 4."""
+
+from collections import deque
+
+from measure.events import BytesUnsent, ClockStepped, Event, ForceSent, FrameSent, LoopStalled
+from measure.records import SECOND, Rule, Verdict
+
+
+class Health:
+    """Keeps watch over our own part of one measurement."""
+
+    def __init__(self, rule: Rule) -> None:
+        self._rule = rule
+        self._recent: deque[FrameSent] = deque()
+        self._force: ForceSent | None = None
+        self._stalls: list[LoopStalled] = []
+        self._unsent = False
+        self._offsets_ns = [0]
+        self._zero_late = False
+        self._zero_known = False
+        self.late_max_ns: int | None = None
+
+    def feed(self, event: Event) -> None:
+        match event:
+            case FrameSent():
+                self._take_frame(event)
+            case ForceSent() if self._force is None:
+                self._force = event
+            case LoopStalled():
+                self._stalls.append(event)
+            case BytesUnsent(unsent_bytes=unsent, chunk_bytes=chunk):
+                self._unsent = self._unsent or unsent > chunk
+            case ClockStepped(step_ns=step_ns):
+                self._offsets_ns.append(self._offsets_ns[-1] + step_ns)
+
+    def zero(self, zero_ns: int) -> None:
+        """The watch starts: the frames of the last second are judged, later ones are not."""
+        self._zero_known = True
+        self._forget_before(zero_ns - SECOND)
+        self._zero_late = self._frames_late()
+
+    def invalid(self, zero_ns: int | None, until_ns: int) -> Verdict | None:
+        """Why a reading of ``zero_ns`` to ``until_ns`` would be ours to blame; None where not."""
+        if self._zero_late if self._zero_known else self._frames_late():
+            return Verdict.HARNESS_LATE
+        if self._force and self._force.at_ns - self._force.due_ns > self._rule.late_budget_ns:
+            return Verdict.HARNESS_LATE
+        if zero_ns is None:
+            return None  # nothing was being timed that the rest could have spoiled
+        if self._stalled(zero_ns, until_ns):
+            return Verdict.HARNESS_STALLED
+        if self._unsent:
+            return Verdict.SOCKET_STALLED
+        if max(self._offsets_ns) - min(self._offsets_ns) > self._rule.clock_step_budget_ns:
+            return Verdict.CLOCK_STEP
+        return None
+
+    def _take_frame(self, frame: FrameSent) -> None:
+        late_ns = frame.at_ns - frame.due_ns
+        self.late_max_ns = late_ns if self.late_max_ns is None else max(self.late_max_ns, late_ns)
+        if not self._zero_known:
+            self._recent.append(frame)
+            self._forget_before(frame.at_ns - SECOND)
+
+    def _forget_before(self, at_ns: int) -> None:
+        while self._recent and self._recent[0].at_ns < at_ns:
+            self._recent.popleft()
+
+    def _frames_late(self) -> bool:
+        budget_ns = self._rule.late_budget_ns
+        return any(frame.at_ns - frame.due_ns > budget_ns for frame in self._recent)
+
+    def _stalled(self, zero_ns: int, until_ns: int) -> bool:
+        return any(
+            stall.stalled_ns > self._rule.stall_budget_ns
+            and stall.at_ns > zero_ns
+            and stall.at_ns - stall.stalled_ns < until_ns
+            for stall in self._stalls
+        )

@@ -1,0 +1,103 @@
+"""The precise sleeper: waits for a moment on CLOCK_MONOTONIC, to the accuracy of the kernel.
+
+Trio hands its timeouts to epoll in whole milliseconds, rounded up, which makes every wake half a
+millisecond late at the median. A timerfd wakes at the nanosecond it was set to, so the pacer waits
+for one of those to become readable. Where there is none (not Linux, virtual time), a plain sleep
+does the same thing less exactly, and says so.
+"""
+
+import ctypes
+import os
+import sys
+from types import TracebackType
+from typing import Protocol, Self
+
+import trio
+
+SECOND_NS = 1_000_000_000
+_CLOCK_MONOTONIC = 1
+_TFD_TIMER_ABSTIME = 1
+_TFD_NONBLOCK_CLOEXEC = os.O_NONBLOCK | os.O_CLOEXEC
+
+
+class Sleeper(Protocol):
+    """Waits until a moment on the clock of this trio run."""
+
+    exact: bool
+    """Wakes to the microsecond, not to the millisecond."""
+
+    async def until(self, due_ns: int) -> None:
+        """Return at ``due_ns`` or a little later; at once, but through a checkpoint, if past."""
+
+
+class PlainSleeper:
+    """Trio's own sleep: right in virtual time, about half a millisecond late in real time."""
+
+    exact = False
+
+    async def until(self, due_ns: int) -> None:
+        await trio.sleep_until(due_ns / SECOND_NS)
+
+
+class _Timespec(ctypes.Structure):
+    _fields_ = (("seconds", ctypes.c_long), ("nanoseconds", ctypes.c_long))
+
+
+class _Itimerspec(ctypes.Structure):
+    _fields_ = (("interval", _Timespec), ("value", _Timespec))
+
+
+class TimerSleeper:
+    """One timerfd. Only one task may wait on it at a time. Close it when done."""
+
+    exact = True
+
+    def __init__(self) -> None:
+        """Open the timer. Raises OSError where the system has none."""
+        if not sys.platform.startswith("linux"):
+            raise OSError("no timerfd on this system")
+        self._libc = ctypes.CDLL(None, use_errno=True)
+        self._fd = self._libc.timerfd_create(_CLOCK_MONOTONIC, _TFD_NONBLOCK_CLOEXEC)
+        if self._fd < 0:
+            raise OSError(ctypes.get_errno(), "timerfd_create failed")
+
+    async def until(self, due_ns: int) -> None:
+        self._arm(max(due_ns, 1))  # zero would disarm it
+        while True:
+            await trio.lowlevel.wait_readable(self._fd)
+            try:
+                os.read(self._fd, 8)
+            except BlockingIOError:  # armed anew between the wake and now
+                continue
+            return
+
+    def close(self) -> None:
+        """Give the timer back. Nothing may be waiting on it."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        where: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _arm(self, due_ns: int) -> None:
+        seconds, nanoseconds = divmod(due_ns, SECOND_NS)
+        spec = _Itimerspec(_Timespec(0, 0), _Timespec(seconds, nanoseconds))
+        if self._libc.timerfd_settime(self._fd, _TFD_TIMER_ABSTIME, ctypes.byref(spec), None) < 0:
+            raise OSError(ctypes.get_errno(), "timerfd_settime failed")
+
+
+def best_sleeper() -> Sleeper:
+    """The most exact sleeper that this system has."""
+    try:
+        return TimerSleeper()
+    except (OSError, AttributeError):
+        return PlainSleeper()

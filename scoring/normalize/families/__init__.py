@@ -1,0 +1,1 @@
+"""The families of rules, each a function from tokens to tokens."""

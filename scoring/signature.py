@@ -1,0 +1,96 @@
+"""How a number was made, in one line that a person can read and a program can read back.
+
+    speechbench 0.1.0 | norm speechbench 1 a1b2c3d4 | vad silero 6.2.3 1a153a22 t0.5 s100 p30 |
+    rule forced decision g2 p10 | corpus two-cities 9f31c0de | host abc | window 7d
+
+Pure: everything is handed in. What does not apply is left out, never written as a blank.
+"""
+
+from dataclasses import dataclass, fields
+
+HASH_CHARACTERS = 8
+"""How much of a SHA-256 is shown: enough to tell versions apart, short enough to read."""
+
+
+class SignatureError(ValueError):
+    """A line that is no signature; says what it lacks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """The circumstances of a number. An empty one does not apply to it."""
+
+    software: str
+    """Version of this program."""
+    norm: str = ""
+    """Name, version and data hash of the normaliser."""
+    vad: str = ""
+    """Name, version, model hash and settings of the voice-activity detector."""
+    rule: str = ""
+    """Flow, when the force is sent, grace and patience."""
+    corpus: str = ""
+    """Its name and the hash of its contents."""
+    host: str = ""
+    window: str = ""
+    """The stretch of time that the number sums up."""
+
+    def __post_init__(self) -> None:
+        for part in fields(self):
+            if "|" in getattr(self, part.name):
+                raise SignatureError(f"a signature's {part.name} must not hold a '|'")
+
+    def __str__(self) -> str:
+        named = [(part.name, getattr(self, part.name)) for part in fields(self)[1:]]
+        said = [f"{name} {value}" for name, value in named if value]
+        return " | ".join([f"speechbench {self.software}", *said])
+
+
+def parsed(line: str) -> Signature:
+    """The signature that was written as this line. Raises SignatureError where it is none."""
+    first, *others = [part.strip() for part in line.split("|")]
+    program, _, software = first.partition(" ")
+    if program != "speechbench" or not software:
+        raise SignatureError(f"a signature begins with 'speechbench' and a version, not {first!r}")
+    allowed = [part.name for part in fields(Signature)[1:]]
+    values: dict[str, str] = {}
+    for part in others:
+        name, _, value = part.partition(" ")
+        if name not in allowed or not value or name in values:
+            raise SignatureError(f"{part!r} is no part of a signature; parts: {', '.join(allowed)}")
+        values[name] = value
+    return Signature(software, **values)
+
+
+def normalizer_part(name: str, version: str, data_sha256: str) -> str:
+    """The normaliser, as a part of the line."""
+    return " ".join(part for part in (name, version, short_hash(data_sha256)) if part)
+
+
+def vad_part(
+    name: str,
+    version: str,
+    model_sha256: str,
+    *,
+    threshold: float,
+    min_silence_ms: int,
+    speech_pad_ms: int,
+) -> str:
+    """The voice-activity detector and its settings, as a part of the line."""
+    settings = f"t{threshold:g} s{min_silence_ms} p{speech_pad_ms}"
+    return f"{name} {version} {short_hash(model_sha256)} {settings}"
+
+
+def rule_part(flow: str, force_at: str = "", *, grace_s: float, patience_s: float) -> str:
+    """The rule by which an answer is chosen, as a part of the line."""
+    words = [flow, force_at, f"g{grace_s:g}", f"p{patience_s:g}"]
+    return " ".join(word for word in words if word)
+
+
+def corpus_part(name: str, sha256: str) -> str:
+    """A corpus, as a part of the line; its name may hold spaces."""
+    return f"{name} {short_hash(sha256)}".replace("|", "/")
+
+
+def short_hash(sha256: str) -> str:
+    """The beginning of a hash, as it is shown."""
+    return sha256[:HASH_CHARACTERS]
