@@ -5,10 +5,14 @@ import signal
 import socket
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+
+from rich.console import Console
 
 from exporters.intake import Inbox, Intake
 from exporters.journal import About, Clock, Journal, Limits
+from exporters.live import LiveView, LiveWriter
 from exporters.logs import LineWriter, Log, goes_to_the_system_journal, style_for
 from exporters.packets import Ready, in_words, said
 from exporters.packing import unpack
@@ -17,6 +21,7 @@ from exporters.recovery import recover_all
 from exporters.settings import Settings, settings_of
 from exporters.web import Health, Web
 from measure.records import SECOND
+from measure.wire import Record
 
 CLOCK = Clock(time.monotonic_ns, time.time_ns)
 STDERR = 2
@@ -28,8 +33,11 @@ class CannotStart(Exception):
     """One line: what cannot be had, why, and what to change."""
 
 
-def main(arguments: list[str]) -> int:
-    """Run until the measuring process says goodbye or is gone; gives the exit code."""
+def main(arguments: list[str], *, enrich: Callable[[Record], Record] | None = None) -> int:
+    """Run until the measuring process says goodbye or is gone; gives the exit code.
+
+    ``enrich`` may add to each ``session_finished`` before it is written.
+    """
     if len(arguments) != 1 or not arguments[0].isdigit():
         sys.stderr.write("exporters: this process is started by speechbench, not by hand\n")
         return 2
@@ -40,7 +48,7 @@ def main(arguments: list[str]) -> int:
         if settings is None:
             return 1  # the measuring process is gone already
         try:
-            _export(inbox, settings)
+            _export(inbox, settings, enrich)
         except CannotStart as error:
             inbox.say(said("failed", str(error)))
             return 1
@@ -69,9 +77,10 @@ def _settings(inbox: Inbox) -> Settings | None:
     return None
 
 
-def _export(inbox: Inbox, settings: Settings) -> None:
+def _export(inbox: Inbox, settings: Settings, enrich: Callable[[Record], Record] | None) -> None:
     """Open everything, say so, and take records to the end. Raises CannotStart."""
-    writer = LineWriter(STDERR)
+    live = LiveView(Console(stderr=True)) if settings.live else None
+    writer = LineWriter(STDERR) if live is None else LiveWriter(live)
     metrics = Metrics(settings.streams, settings.schedules, settings.build, settings.models)
     health = Health(CLOCK.mono_ns)
     log = _log(writer, settings)
@@ -89,7 +98,7 @@ def _export(inbox: Inbox, settings: Settings) -> None:
         limits=Limits(settings.segment_bytes, int(settings.segment_s * SECOND)),
         synced=metrics.journal_synced,
     )
-    intake = Intake(inbox, journal, metrics, log, health, CLOCK, received=1)
+    intake = Intake(inbox, journal, metrics, log, health, CLOCK, 1, enrich=enrich, live=live)
     web = _web(settings, metrics, health)
     try:
         recovered = recover_all(directory, intake.say)
@@ -115,14 +124,14 @@ def _export(inbox: Inbox, settings: Settings) -> None:
         writer.close()
 
 
-def _log(writer: LineWriter, settings: Settings) -> Log:
+def _log(writer: LineWriter | LiveWriter, settings: Settings) -> Log:
     terminal = os.isatty(STDERR)
     plain = "NO_COLOR" in os.environ or os.environ.get("TERM") in (None, "dumb")
     return Log(
         writer,
         CLOCK,
         style=style_for(settings.log_format, terminal=terminal),
-        level=settings.log_level,
+        level="error" if settings.live else settings.log_level,
         transcripts=settings.log_transcripts,
         priorities=goes_to_the_system_journal(STDERR, os.environ.get("JOURNAL_STREAM")),
         colors=terminal and not plain,

@@ -5,10 +5,11 @@ The journal comes first, and neither metrics nor log can keep a record from it.
 
 import select
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from exporters.journal import Clock, Journal
+from exporters.live import LiveView
 from exporters.logs import Log
 from exporters.packets import RECEIVE_BYTES, Report, heard, in_words, is_record
 from exporters.packing import pack, unpack
@@ -100,14 +101,22 @@ class Intake:
         health: Health,
         clock: Clock,
         received: int = 0,
+        *,
+        enrich: Callable[[Record], Record] | None = None,
+        live: LiveView | None = None,
     ) -> None:
-        """``received``: how many records came before, such as the settings."""
+        """``received``: how many records came before, such as the settings.
+
+        ``enrich`` may add to a record before it is written: what takes too long where it was made.
+        """
         self._inbox = inbox
         self._journal = journal
         self._metrics = metrics
         self._log = log
         self._health = health
         self._clock = clock
+        self._enrich = enrich
+        self._live = live
         self._received = received
         self._durable = received
         self._said: Report | None = None
@@ -153,6 +162,9 @@ class Intake:
         if record.get("k") in ("log", "session_started"):
             record = _without_secrets(record)
             payload = pack(record)
+        if record.get("k") == "session_finished" and self._enrich is not None:
+            record = self._enriched(record, self._enrich)
+            payload = pack(record)
         self._journal.append(payload)
         self._tell(record)
         if record.get("k") in _SETTLED:
@@ -163,11 +175,20 @@ class Intake:
         if record.get("k") == "heartbeat":
             self._health.heard_ns = self._clock.mono_ns()
             self._health.ready = bool(record.get("ready", True))
-        for take in (self._metrics.take, self._log.take):
+        watcher = [self._live.take] if self._live is not None else []
+        for take in (self._metrics.take, self._log.take, *watcher):
             try:
                 take(record)
             except Exception as error:  # one odd record must not end the exporter
                 self._complain(str(record.get("k")), error)
+
+    def _enriched(self, record: Record, enrich: Callable[[Record], Record]) -> Record:
+        """The same as it came, where nothing could be added to it."""
+        try:
+            return enrich(record)
+        except Exception as error:  # what was measured must be kept, whatever it looks like
+            self._complain(str(record.get("k")), error)
+            return record
 
     def _complain(self, kind: str, error: Exception) -> None:
         """Say once for each kind that a record was not what it should be."""
@@ -187,6 +208,8 @@ class Intake:
 
     def _tick(self) -> None:
         now_ns = self._clock.mono_ns()
+        if self._live is not None:
+            self._live.draw(now_ns)
         if now_ns >= self._tick_due_ns:
             self._tick_due_ns = now_ns + TICK_NS
             self._journal.tick()

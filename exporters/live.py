@@ -81,6 +81,28 @@ class LiveView:
         return Group(Text(done, style="bold"), *map(_line, self._sessions.values()))
 
 
+class LiveWriter:
+    """Takes the lines of the log where they would otherwise run through the picture."""
+
+    def __init__(self, view: LiveView) -> None:
+        self._view = view
+
+    def write(self, line: bytes) -> None:
+        """One line, above the picture."""
+        self._view.print_line(line)
+
+    def flush(self) -> None:
+        """Nothing waits."""
+
+    def take_dropped(self) -> int:
+        """None ever is."""
+        return 0
+
+    def close(self) -> None:
+        """The end of the picture."""
+        self._view.close()
+
+
 def _follow(session: _Session, record: Record) -> None:
     match record.get("k"):
         case "stream_ready":

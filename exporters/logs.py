@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Mapping, MutableMapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Protocol
 
 import orjson
 import structlog
@@ -54,7 +54,7 @@ class Log:
 
     def __init__(
         self,
-        writer: "LineWriter",
+        writer: "Writer",
         clock: Clock,
         *,
         style: str,
@@ -102,6 +102,14 @@ class Log:
         wall_ns = self._clock.wall_ns() - (self._clock.mono_ns() - at_ns)
         moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=wall_ns // 1000)
         return f"{moment:%Y-%m-%dT%H:%M:%S.%fZ}", level, event, at_ns
+
+
+class Writer(Protocol):
+    """Where lines go."""
+
+    def write(self, line: bytes) -> None: ...
+    def flush(self) -> None: ...
+    def take_dropped(self) -> int: ...
 
 
 class LineWriter:

@@ -83,16 +83,18 @@ def launch(
     stderr: "IO[bytes] | int | None" = None,
     kernel_bytes: int = KERNEL_BYTES,
     queue_bytes: int = QUEUE_BYTES,
+    module: str = "exporters",
 ) -> Exporter:
     """Start the exporter process and do not wait for it; records may be put at once.
 
     ``environment`` is the whole of this process's, by default; only ``PASSED_ON`` goes further.
+    ``module`` is what runs there: these exporters, or a program that hands them more.
     """
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, kernel_bytes)
     with theirs:
         child = subprocess.Popen(
-            [sys.executable, "-P", "-m", "exporters", str(theirs.fileno())],
+            [sys.executable, "-P", "-m", module, str(theirs.fileno())],
             pass_fds=[theirs.fileno()],
             env=child_environment(os.environ if environment is None else environment),
             stdin=subprocess.DEVNULL,

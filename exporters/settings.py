@@ -35,6 +35,8 @@ class Settings:
     log_format: str = "auto"
     """``json``, ``console``, or ``auto``: console where standard error is a terminal."""
     log_level: str = "info"
+    live: bool = False
+    """Somebody watches at a terminal: show how things go, instead of a line for each event."""
     log_transcripts: bool = False
     """Lines may hold what was said."""
     version: str = ""

@@ -1,4 +1,4 @@
-"""Takes out of one lock file what another already holds: ``python -m tests.trim_lock BASE MORE``."""
+"""Takes out of one lock file what another holds: ``python -m tests.trim_lock BASE MORE``."""
 
 import sys
 from pathlib import Path

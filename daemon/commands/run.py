@@ -5,7 +5,7 @@
     {"schema": 1, "journal": …, "journal_complete": true, "skipped": […],
      "measurements": [{"clip", "model", "verdict", "valid", "time_to_final_ns" (signed),
                        "time_to_first_partial_ns", "transcript", "errors": {…}, …}],
-     "summaries": [{"model", "answered", "failed", "voided", "time_to_final_ms": {"p50", "p95"}, …}]}
+     "summaries": [{"model", "answered", "failed", "voided", "time_to_final_ms": {"p50", …}, …}]}
 
 Exit code: 0 if every measurement has a reading that counts, else 1; 2 or 78 if nothing could be
 measured; 130 if it was interrupted (what was measured until then is shown and kept).

@@ -50,9 +50,7 @@ async def test_steps_are_due_every_twenty_milliseconds(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
     (dues,) = await played(50)
-    assert [later - earlier for earlier, later in itertools.pairwise(dues)] == [
-        STEP_NS
-    ] * 49
+    assert [later - earlier for earlier, later in itertools.pairwise(dues)] == [STEP_NS] * 49
 
 
 async def test_the_first_step_is_due_when_the_first_frame_has_been_heard(

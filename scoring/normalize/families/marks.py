@@ -166,7 +166,8 @@ def _amount(tokens: list[Token], at: int, tables: Tables) -> Token:
 def _low(tokens: list[Token], at: int, tables: Tables) -> int | None:
     """Where the number before the hyphen is, before its percent sign or its unit if it has one."""
     place = at - 1
-    unit = tokens[place].raw in tables.units or tokens[place].text in ("am", "pm")
+    unit = tokens[place].raw in tables.units and tokens[place].gap != "-"
+    unit = unit or tokens[place].text in ("am", "pm")
     marked = place and (tokens[place].kind is Kind.SYMBOL or not tokens[place].gap or unit)
     if marked and not is_number(tokens[place]) and is_number(tokens[place - 1]):
         place -= 1

@@ -25,6 +25,8 @@ from scoring.normalize.tokens import (
 
 RULE = "money"
 HUNDREDTHS = 100
+CODE_LETTERS = 3
+"""Of a code that stands by itself: USD."""
 
 
 def amounts(tokens: list[Token], tables: Tables) -> list[Token]:
@@ -90,6 +92,7 @@ def _rates(tokens: list[Token], tables: Tables) -> list[Token]:
 
 
 def _behind(tokens: list[Token], tables: Tables) -> list[Token]:
+    """Every sign and code of a currency as a word after its amount."""
     out: list[Token] = []
     at = 0
     while at < len(tokens):
@@ -97,37 +100,54 @@ def _behind(tokens: list[Token], tables: Tables) -> list[Token]:
         stop = _amount_end(tokens, at + 1)
         sign = tables.money_signs.get(token.text)
         code = (
-            tables.money_codes.get(token.text.upper()) if not sign and len(token.raw) == 3 else None
+            tables.money_codes.get(token.text.upper()) if len(token.raw) == CODE_LETTERS else None
         )
-        if sign and stop > at + 1:
-            before = out[-1] if out and not token.gap else None
-            named = tables.money_codes.get(before.raw.upper()) if before is not None else None
-            gap = token.gap
-            if named and before is not None:
-                gap = out.pop().gap
-            amount = [regapped(tokens[at + 1], gap), *tokens[at + 2 : stop]]
-            out.extend(_numbers(amount))
-            if out[-1].text == "1":
-                out[-1] = renamed(out[-1], "1", RULE, readings=["a"])
-            currency = _currency(token, sign, amount[-1], tables)
-            if named and before is not None:
-                currency = _named(before, token, named, currency)
-            out.append(currency)
+        after_amount = bool(out) and is_number(out[-1])
+        if (sign or code) and stop > at + 1:
+            currency = _taken_code(token, out, tables) if sign else None
+            gap = currency.gap if currency else token.gap
+            out.extend(_numbers([regapped(tokens[at + 1], gap), *tokens[at + 2 : stop]]))
+            out.extend(_said(currency or token, sign, code, out[-1], tables))
             at = stop
-        elif code and stop > at + 1:
-            amount = [regapped(tokens[at + 1], token.gap), *tokens[at + 2 : stop]]
-            out.extend([*_numbers(amount), *_coded(token, code, amount[-1], tables)])
-            at = stop
-        elif code and out and is_number(out[-1]):
-            out.extend(_coded(token, code, out[-1], tables))
-            at += 1
-        elif sign and out and is_number(out[-1]):  # 45¢, 20€
-            out.append(regapped(_currency(token, sign, out[-1], tables), " "))
-            at += 1
+            continue
+        if after_amount and (sign or code):  # 45¢, 5 USD
+            out.extend(_said(regapped(token, " "), sign, code, out[-1], tables))
         else:
             out.append(renamed(token, sign, RULE, kind=Kind.WORD) if sign else token)
-            at += 1
+        at += 1
     return out
+
+
+def _taken_code(sign: Token, out: list[Token], tables: Tables) -> Token | None:
+    """US$ and CA$ as one token; the code is taken from what came before."""
+    if not out or sign.gap or out[-1].raw.upper() not in tables.money_codes:
+        return None
+    code = out.pop()
+    said = tables.money_codes[code.raw.upper()]
+    plain = tables.money_signs[sign.text]
+    if code.text == "us" or said == plain:
+        readings = [f"{code.text} {plain}"]
+        return merged([code, sign], plain, RULE, kind=Kind.WORD, readings=readings)
+    readings = [f"{code.text} {sign.text}", f"{code.text} {plain}", said]
+    return merged([code, sign], said.replace(" ", ""), RULE, kind=Kind.WORD, readings=readings)
+
+
+def _said(
+    token: Token, sign: str | None, code: str | None, number: Token, tables: Tables
+) -> list[Token]:
+    """The words of a currency after this number."""
+    if sign and token.kind is Kind.WORD:  # US$, already in words
+        plural, named = token.text, token.readings
+    else:
+        plural, named = (sign or str(code)).rpartition(" ")[2], frozenset[str]()
+    names = [] if sign else str(code).split()[:-1]
+    singular = tables.singular.get(plural, plural)
+    readings = {singular, plural, *named}
+    if code and not sign:
+        readings |= {token.text} | ({f"us {plural}"} if token.text == "usd" else set())
+    text = singular if number.text == "1" else plural
+    currency = follower(token, text, RULE, readings=readings)
+    return [*(follower(token, name, RULE) for name in names), currency]
 
 
 def _amount_end(tokens: list[Token], at: int) -> int:
@@ -140,7 +160,10 @@ def _amount_end(tokens: list[Token], at: int) -> int:
 
 def _numbers(tokens: list[Token]) -> list[Token]:
     """The amount; in a range the last number is the one that stands before the currency."""
-    return [*tokens[:-1], _cents(tokens[-1])]
+    last = _cents(tokens[-1])
+    if last.text == "1":
+        last = renamed(last, "1", RULE, readings=["a"])  # $1 may have been "a dollar"
+    return [*tokens[:-1], last]
 
 
 def _cents(token: Token) -> Token:
@@ -150,31 +173,6 @@ def _cents(token: Token) -> Token:
         return token
     text = whole if not int(rest) else f"{whole}.{rest.ljust(2, '0')}"
     return token if text == token.text else renamed(token, text, RULE)
-
-
-def _currency(token: Token, plural: str, number: Token, tables: Tables) -> Token:
-    singular = tables.singular.get(plural, plural)
-    text = singular if number.text == "1" else plural
-    return follower(token, text, RULE, readings=[singular, plural])
-
-
-def _named(code: Token, sign: Token, said: str, currency: Token) -> Token:
-    """US$ is dollars, and "US dollars" too; CA$ is Canadian dollars and no other."""
-    spelled = f"{code.text} {sign.text}"
-    if said == currency.text or (said.endswith(" " + currency.text) and code.text == "us"):
-        readings = [*currency.readings, f"{code.text} {currency.text}"]
-        return merged([code, sign], currency.text, RULE, kind=Kind.WORD, readings=readings)
-    readings = [spelled, f"{code.text} dollars", said]
-    return merged([code, sign], said.replace(" ", ""), RULE, kind=Kind.WORD, readings=readings)
-
-
-def _coded(code: Token, said: str, number: Token, tables: Tables) -> list[Token]:
-    """USD 5 and 5 USD."""
-    *names, plural = said.split()
-    token = _currency(code, plural, number, tables)
-    readings = {*token.readings, code.text} | ({f"us {plural}"} if code.text == "usd" else set())
-    token = renamed(token, token.text, RULE, readings=readings)
-    return [*(follower(code, name, RULE) for name in names), token]
 
 
 def _with_minor(tokens: list[Token], tables: Tables) -> list[Token]:
@@ -191,9 +189,7 @@ def _with_minor(tokens: list[Token], tables: Tables) -> list[Token]:
             text = f"{Decimal(major.text) + cents:.2f}"
             span = [major, currency, *tokens[at : at + joined]]
             out[-2] = merged(span, text, RULE, kind=Kind.NUMBER, flags=[CARDINAL])
-            out[-1] = renamed(
-                currency, tables_plural(currency, tables), RULE, readings=[currency.text]
-            )
+            out[-1] = renamed(currency, _plural(currency, tables), RULE, readings=[currency.text])
             at += joined
             continue
         out.append(_plain_amount(token, tokens, at, tables))
@@ -201,7 +197,7 @@ def _with_minor(tokens: list[Token], tables: Tables) -> list[Token]:
     return out
 
 
-def tables_plural(currency: Token, tables: Tables) -> str:
+def _plural(currency: Token, tables: Tables) -> str:
     """A currency's word after more than one."""
     plurals = {singular: plural for plural, singular in tables.singular.items()}
     return plurals.get(currency.text, currency.text)
@@ -237,33 +233,24 @@ def _minor(
 
 
 def _majors(currency: Token, tables: Tables) -> set[str]:
-    return {currency.text, tables_plural(currency, tables)}
+    return {currency.text, _plural(currency, tables)}
 
 
 def shared(tokens: list[Token], tables: Tables) -> list[Token]:
     """6 percent to 8 percent is 6 to 8 percent: what both ends share is said once."""
-    out: list[Token] = []
-    for at, token in enumerate(tokens):
-        ends = tokens[at + 1 : at + 4]
-        both = (
-            (token.text == "percent" or token.text in tables.currencies)
-            and bool(out)
-            and is_number(out[-1])
-            and len(ends) == 3
-            and ends[0].text == "to"
-            and is_number(ends[1])
-            and ends[2].matches(token)
-        )
-        signed = (
-            (token.text == "percent" or token.text in tables.currencies)
-            and bool(out)
-            and is_number(out[-1])
-            and len(tokens) > at + 4
-            and ends[0].text == "to"
-            and ends[1].text in ("minus", "plus")
-            and is_number(ends[2])
-            and tokens[at + 4].matches(token)
-        )
-        if not both and not signed:
-            out.append(token)
-    return out
+    return [t for at, t in enumerate(tokens) if not _is_said_again(tokens, at, tables)]
+
+
+def _is_said_again(tokens: list[Token], at: int, tables: Tables) -> bool:
+    """A percent or a currency stands here, and again after "to" and another number."""
+    token = tokens[at]
+    if token.text != "percent" and token.text not in tables.currencies:
+        return False
+    if not at or not is_number(tokens[at - 1]):
+        return False
+    ends = tokens[at + 1 : at + 5]
+    if not ends or ends[0].text != "to":
+        return False
+    signed = len(ends) > 1 and ends[1].text in ("minus", "plus")
+    rest = ends[1 + signed : 3 + signed]
+    return len(rest) == 2 and is_number(rest[0]) and rest[1].matches(token)

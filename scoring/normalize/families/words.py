@@ -56,7 +56,8 @@ def _answer(tokens: list[Token], at: int, tables: Tables) -> tuple[int, str] | N
     if at + 1 < len(tokens):
         nxt = tokens[at + 1]
         said = tables.answers.get(f"{token.text}-{nxt.text}")
-        apart = is_close(nxt.gap) and nxt.text != "uh"
+        ends = at + 2 == len(tokens) or bool(tokens[at + 2].gap.strip())
+        apart = is_close(nxt.gap) and nxt.text != "uh" and (nxt.text != "oh" or ends)
         if said and (nxt.gap == "-" or apart):
             return 2, said
     said = tables.answers.get(token.text)
