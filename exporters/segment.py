@@ -128,6 +128,12 @@ def read_journal(source: Path | Iterable[Path]) -> Journals:
     return Journals(sorted(found, key=lambda path: path.name))
 
 
+def closed_name(path: str) -> str:
+    """What a segment is called once it has been closed, if it has been."""
+    closed = path.removesuffix(OPEN) + CLOSED
+    return closed if path.endswith(OPEN) and Path(closed).exists() else path
+
+
 def _opened(path: Path) -> BinaryIO:
     try:
         return path.open("rb")

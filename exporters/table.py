@@ -70,12 +70,12 @@ def run_table(rows: Sequence[Row]) -> Table:
     """One row a measurement."""
     several = len({row.model for row in rows}) > 1
     table = Table(title="Time from end of speech, in ms", title_justify="left", title_style="bold")
-    table.add_column("clip", overflow="fold")
+    table.add_column("clip", no_wrap=True)
     if several:
         table.add_column("model", overflow="fold")
-    table.add_column("audio s", justify="right")
-    table.add_column("verdict", overflow="fold")
-    for heading in ("final", "first partial", "WER %", "WER % 1st partial", "worst frame late ms"):
+    table.add_column("audio\ns", justify="right")
+    table.add_column("verdict", no_wrap=True)
+    for heading in ("final", "first\npartial", "WER\n%", "WER %\n1st part.", "worst\nlate ms"):
         table.add_column(heading, justify="right")
     for row in rows:
         table.add_row(
@@ -107,6 +107,12 @@ def summary_view(summary: Summary) -> RenderableType:
     )
     lines.add_row("  our own lateness", f"{_ms(summary.late_p99_ms, digits=2)} ms (p99 of frames)")
     return Group(lines, Text(f"  {summary.signature}", style="dim"))
+
+
+def table_console() -> Console:
+    """Standard output; where it is no terminal, wide enough for every column."""
+    console = Console()
+    return console if console.is_terminal else Console(width=160)
 
 
 def print_run(console: Console, rows: Sequence[Row], summaries: Sequence[Summary]) -> None:

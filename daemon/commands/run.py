@@ -30,7 +30,8 @@ from daemon.plan import Plan, new_id, plan_of
 from daemon.results import document_of, row_of, summaries_of
 from daemon.rounds import measure_round
 from daemon.supervise import Recording, bench, exporter_settings, local_engines, start_exporter
-from exporters.table import print_run
+from exporters.segment import closed_name
+from exporters.table import print_run, table_console
 from measure.measurement import Measurement
 
 HELP = "measure clips now, and show a table"
@@ -154,7 +155,7 @@ async def _stop_when_told(everything: trio.CancelScope, result: _Result) -> None
 
 
 def _show(args: argparse.Namespace, plan: Plan, recording: Recording, result: _Result) -> None:
-    journal = recording.ready.journal
+    journal = closed_name(recording.ready.journal)
     complete = bool(recording.confirmed)
     if args.json:
         document = document_of(
@@ -162,7 +163,7 @@ def _show(args: argparse.Namespace, plan: Plan, recording: Recording, result: _R
         )
         print(json.dumps(document, ensure_ascii=False, indent=1))  # noqa: T201
         return
-    console = Console()
+    console = table_console()
     rows = [row_of(one) for one in result.measurements]
     print_run(console, rows, summaries_of(result.measurements))
     console.print()

@@ -127,32 +127,28 @@ TIPPING = sorted(ZERO + ns + off for ns in EXACT_NS for off in (-1, 0, 1))
 """The same, counted from zero."""
 EARLIER = sorted({ZERO - ns + off for ns in EXACT_NS for off in (-1, 0, 1) if off <= ns})
 late_budgets = st.sampled_from([-1, 0, 20 * MS, 20 * MS + 1])
+seldom_late = st.sampled_from([-1, 0, 0, 0, 20 * MS, 20 * MS, 20 * MS, 20 * MS + 1])
 faults = st.builds(Fault, st.sampled_from(Whose), st.sampled_from(FaultKind))
-texts = st.sampled_from(["good", "good", " day", "good day", "", " "])
+texts = st.sampled_from(["good", "good", " day", "day", "good day", "", " "])
 segments = st.sampled_from([None, None, None, "a", "b"])
 
 partials = st.builds(Transcript, st.just(0), texts, st.just(False), st.none(), segments)
 finals = st.builds(
     Transcript, st.just(0), texts, st.just(True), st.sampled_from([None, True, False]), segments
 )
-received = st.one_of(
-    partials,
-    finals,
-    partials,
-    finals,
-    st.just(ForceAcknowledged(0)),
-    st.sampled_from(
-        [
-            ForceRejected(0, "too soon"),
-            Notice(0, "metadata"),
-            Unread(0, "news"),
-            StreamDone(0),
-            MessageReceived(0, "{}"),
-        ]
-    ),
+acknowledgements = st.just(ForceAcknowledged(0))
+others = st.sampled_from(
+    [
+        ForceRejected(0, "too soon"),
+        Notice(0, "metadata"),
+        Unread(0, "news"),
+        StreamDone(0),
+        MessageReceived(0, "{}"),
+    ]
 )
+asides = st.one_of(acknowledgements, others)
+frames = st.builds(FrameSent, st.just(0), seldom_late, st.just(0.0), st.booleans())
 ours = st.one_of(
-    st.builds(FrameSent, st.just(0), late_budgets, st.just(0.0), st.booleans()),
     st.builds(ForceSent, st.just(0), late_budgets),
     st.builds(
         LoopStalled,
@@ -171,7 +167,8 @@ ends = st.one_of(
     st.builds(Failed, st.just(0), faults),
     st.sampled_from([Cancelled(0), NoSpeech(0)]),
 )
-happenings = st.one_of(received, received, ours, ends)
+KINDS = (partials, finals, partials, finals, partials, finals, asides, frames, ours, ends)
+"""Transcripts are what most of a story is made of."""
 
 
 @dataclass
@@ -220,23 +217,29 @@ def stories(draw: st.DrawFn, *, older_stamps: bool = True) -> list[Event]:
         back_ns = draw(backs) if older_stamps and isinstance(event, RECEIVED) else 0
         story.append(telling.stamp(event, at_ns, back_ns))
 
-    opening = draw(st.sampled_from(["started", "started", "started", "surveyed", "nothing"]))
+    opening = draw(st.sampled_from(["started"] * 8 + ["surveyed", "nothing"]))
     if opening != "nothing":
-        start = draw(st.sampled_from([START_MS, 920.0, KNOWN_MS]))
-        story += [SpeechStart(0, start, start), SpeechEnd(0, END_MS, KNOWN_MS, draw(st.booleans()))]
-        telling.sent_ms = draw(st.sampled_from([0.0, END_MS, KNOWN_MS - 40]))
+        start = draw(st.sampled_from([START_MS, START_MS, START_MS, 980.0, KNOWN_MS]))
+        telling.sent_ms = draw(st.sampled_from([END_MS - 40, END_MS - 40, 0.0]))
+        story += [
+            SpeechStart(0, start, start),
+            SpeechEnd(0, END_MS, KNOWN_MS, at_eof=draw(st.booleans())),
+            telling.stamp(FrameSent(0, 0, 0.0), 0),
+        ]
     if opening == "started":
-        before = st.one_of(received, st.builds(FrameSent, st.just(0), late_budgets, st.just(0.0)))
-        happened = draw(st.lists(st.tuples(st.sampled_from(EARLIER), before), max_size=4))
-        for at_ns, event in sorted(happened, key=lambda one: one[0]):
-            tell(event, at_ns)
+        before = draw(st.lists(st.sampled_from(EARLIER), max_size=4))
+        for at_ns in sorted(before):
+            tell(
+                draw(draw(st.sampled_from([partials, finals, partials, finals, asides, frames]))),
+                at_ns,
+            )
         telling.sent_ms = max(telling.sent_ms, KNOWN_MS - 20)
-        padding = draw(st.booleans()) and draw(st.booleans())
-        tell(FrameSent(0, draw(late_budgets), 0.0, padding), ZERO)
-        tell(ForceSent(0, draw(late_budgets)), ZERO)
-    for event in draw(st.lists(happenings, max_size=8)):
+        late_ns, padding = draw(seldom_late), draw(st.sampled_from([False, False, False, True]))
+        tell(FrameSent(0, late_ns, 0.0, padding), ZERO)
+        tell(ForceSent(0, draw(seldom_late)), ZERO)
+    for kind in draw(st.lists(st.sampled_from(KINDS), max_size=7)):
         nearby, tipping = telling.now_ns + draw(gaps), draw(st.sampled_from(TIPPING))
-        tell(event, tipping if draw(st.booleans()) and tipping >= telling.now_ns else nearby)
+        tell(draw(kind), tipping if draw(st.booleans()) and tipping >= telling.now_ns else nearby)
     return story
 
 
