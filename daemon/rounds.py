@@ -25,8 +25,8 @@ async def measure_round(
 ) -> None:
     """Measure every target with every clip of ``plan``; ``measured`` gets each as it is made.
 
-    When this is cancelled, what was measured until then has been given to ``measured``, the
-    interrupted measurements excepted: those are in the journal alone, as cancelled.
+    When this is cancelled, what was measured until then has been given to ``measured``, those that
+    were interrupted included.
     """
     limit = trio.CapacityLimiter(parallel)
 
@@ -34,7 +34,7 @@ async def measure_round(
         async with limit:
             for recording in plan.recordings:
                 order = plan.order(target, recording, run_id)
-                measured(await measure_once(order, bench))
+                await measure_once(order, bench, measured)
 
     started = bench.now_ns()
     clips = len(plan.recordings)

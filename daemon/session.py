@@ -11,7 +11,7 @@ Whatever the provider does is an event; nothing it does makes an exception leave
 """
 
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, replace
 
 import trio
@@ -49,20 +49,25 @@ HURRY_S = 0.3
 """How long an orderly end may take when somebody has asked the program to stop."""
 
 
-async def measure_once(order: Order, bench: Bench) -> Measurement:
+async def measure_once(
+    order: Order, bench: Bench, measured: Callable[[Measurement], None] | None = None
+) -> Measurement:
     """Measure ``order``. When this returns, nothing of it is running any more.
 
-    Where it is cancelled, what was measured so far is recorded before the cancellation goes on.
+    Where it is cancelled, what was measured so far is recorded, and given to ``measured``, before
+    the cancellation goes on.
     """
     session = _Session(order, bench)
     try:
         with bench.watchman.subscribe(session.tell):
             await session.run()
-    except trio.Cancelled:
+    except BaseException:  # a cancellation, which trio may have wrapped in a group
         session.tell(Cancelled(bench.now_ns()))
         raise
     finally:
         measurement = session.conclude()
+        if measured is not None:
+            measured(measurement)
     return measurement
 
 
@@ -100,7 +105,7 @@ class _Session:
                 self.tell(link.connected)
                 try:
                     await self._converse(link)
-                except trio.Cancelled:
+                except BaseException:
                     await self._finish(link, min(HURRY_S, order.close_s))
                     raise
                 await self._finish(link, order.close_s)

@@ -153,6 +153,18 @@ def complete_ns(rule: Rule, story: Story, zero: Moment) -> list[int]:
     return []
 
 
+def next_change_ns(rule: Rule, story: Story) -> int | None:
+    """The next moment at which something changes although nothing happens."""
+    heard = listened(rule, story)
+    zero = zero_of(rule, heard)
+    if zero is None or is_over(rule, heard):
+        return None
+    in_grace = rule.flow is Flow.FALLBACK and now_ns(heard) <= zero[0] + rule.grace_ns
+    if in_grace and choice_of(rule, heard) is None:
+        return zero[0] + rule.grace_ns + 1
+    return end_ns(rule, heard)
+
+
 # Zero.
 
 
