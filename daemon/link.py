@@ -6,6 +6,7 @@ file sees a foreign exception.
     prepare (HTTP, where the provider wants it) ─> name ─> TCP ─> TLS ─> websocket ─> Link
 """
 
+import os
 import socket
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -222,8 +223,8 @@ def _fault_of(error: Exception, stage: _Stage) -> Fault:
             said = f"{stage.host}: no such host, or no name server answers"
             return Fault(Whose.NETWORK, FaultKind.CONNECT, said)
         case OSError():
-            said = f"{stage.host}: {error.strerror or type(error).__name__}"
-            return Fault(Whose.NETWORK, FaultKind.CONNECT, said)
+            why = os.strerror(error.errno) if error.errno else type(error).__name__
+            return Fault(Whose.NETWORK, FaultKind.CONNECT, f"{stage.host}: {why}")
         case httpx.TransportError():
             said = f"{stage.host}: no connection for the preparing request"
             return Fault(Whose.NETWORK, FaultKind.CONNECT, said)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 
-from daemon.config import ClipSection, ModelSection, Settings
+from daemon.config import CONFIG_EXIT_CODE, ClipSection, ModelSection, Settings
 from daemon.errors import UserError
 from daemon.order import Order, Speech
 from measure.records import SECOND, AudioClip, Flow, Rule
@@ -149,7 +149,10 @@ def _target(
     section: ModelSection, settings: Settings, environment: Mapping[str, str]
 ) -> Target | str:
     options = Options(url=section.url, language=section.language)
-    facts = CATALOG[section.name].make(options).facts
+    try:
+        facts = CATALOG[section.name].make(options).facts
+    except ValueError as error:  # an address that this provider cannot have
+        raise UserError(f"{section.name}: {error}", exit_code=CONFIG_EXIT_CODE) from error
     variable = section.key_variable or facts.key_variable
     key = environment.get(variable, "").strip() if variable else ""
     if variable and not key:
