@@ -41,6 +41,7 @@ from vad.silero import STEP_MODEL
 
 SWITCH_INTERVAL_S = 0.0002
 """Another thread of this process gives the interpreter back within this time, not within 5 ms."""
+REAL_TIME_PRIORITY = 10
 HEARTBEAT_S = 1.0
 DRAIN_S = 0.1
 STOP_S = 1.0
@@ -109,6 +110,7 @@ def start_exporter(settings: ExporterSettings) -> Recording:
 async def bench(recording: Recording) -> AsyncIterator[Bench]:
     """Pacer, watchman and links, running in the background."""
     _prepare_process()
+    recording.log("info", "scheduling_chosen", policy="fifo" if _take_precedence() else "other")
     sleeper = best_sleeper()
     pacer = Pacer(sleeper, now_ns)
     watchman = HostWatchman(now_ns, wall_ns)
@@ -149,6 +151,20 @@ def _prepare_process() -> None:
     sys.setswitchinterval(SWITCH_INTERVAL_S)
     gc.collect()
     gc.freeze()
+
+
+def _take_precedence() -> bool:
+    """Ask to run before everything ordinary, for this thread alone; False where that is forbidden.
+
+    On a busy host of two cores it is worth a factor of ten at the 99th percentile of lateness.
+    Children and other threads start as ordinary ones, and the kernel keeps a share for the rest.
+    """
+    try:
+        policy = os.SCHED_FIFO | os.SCHED_RESET_ON_FORK
+        os.sched_setscheduler(0, policy, os.sched_param(REAL_TIME_PRIORITY))
+    except (AttributeError, OSError):
+        return False
+    return True
 
 
 async def _report(recording: Recording, watchman: HostWatchman) -> None:
