@@ -38,7 +38,7 @@ $(VENV)/installed-dev: $(VENV)/installed requirements-dev.lock
 	@touch $(VENV)
 
 demo: $(VENV)/installed
-	@$(BIN)/speechbench run
+	@$(BIN)/speechbench run $(DEMO)
 
 test: $(VENV)/installed-dev
 	@$(BIN)/python -m pytest -q

@@ -15,7 +15,7 @@ from tests.measure.oracle import (
 )
 from tests.measure.stories import read, rules, stories, told
 
-MANY = settings(max_examples=max(1200, settings().max_examples))
+MANY = settings(max_examples=10 * settings().max_examples)
 
 
 def in_order(reading: Reading) -> Reading:
