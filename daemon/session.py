@@ -106,6 +106,7 @@ class _Session:
                 try:
                     await self._converse(link)
                 except BaseException:
+                    self.tell(Cancelled(self._bench.now_ns()))
                     await self._finish(link, min(HURRY_S, order.close_s))
                     raise
                 await self._finish(link, order.close_s)
@@ -248,7 +249,7 @@ class _Session:
         raw = _masked(received.message, self._order.key)
         self.tell(MessageReceived(at_ns, raw, received.read_ns))
         try:
-            for event in self._codec.decode(received.message, at_ns):
+            for event in self._codec.decode(raw, at_ns):
                 self.tell(event)
         except ProviderError as error:
             self._fail(error.fault)

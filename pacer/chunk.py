@@ -2,22 +2,25 @@
 
 from measure.records import Frame
 
+STEP_MS = 20
+"""How much audio a frame holds, the last one of a clip excepted."""
+
 
 class Chunker:
     """Collects frames and gives a chunk when its last 20 ms have come."""
 
     def __init__(self, *, rate_hz: int, chunk_ms: int, min_chunk_ms: int = 0) -> None:
-        self._rate_hz = rate_hz
-        self._chunk_bytes = _bytes(chunk_ms, rate_hz)
-        self._min_bytes = _bytes(min_chunk_ms, rate_hz)
+        self._frames_in_one = max(1, -(-chunk_ms // STEP_MS))
+        self._min_bytes = min_chunk_ms * rate_hz // 1000 * 2
         self._waiting: list[Frame] = []
-        self._waiting_bytes = 0
 
     def add(self, frame: Frame) -> Frame | None:
-        """The chunk that ``frame`` completes, if it does."""
+        """The chunk that ``frame`` completes, if it does.
+
+        Frames are counted, not their bytes: the short last frame of a clip must not wait for more.
+        """
         self._waiting.append(frame)
-        self._waiting_bytes += len(frame.pcm)
-        return self.flush() if self._waiting_bytes >= self._chunk_bytes else None
+        return self.flush() if len(self._waiting) >= self._frames_in_one else None
 
     def flush(self) -> Frame | None:
         """What has come so far, at once; filled up with silence to the provider's minimum.
@@ -29,9 +32,5 @@ class Chunker:
         last = self._waiting[-1]
         pcm = b"".join(frame.pcm for frame in self._waiting)
         padding = all(frame.padding for frame in self._waiting)
-        self._waiting, self._waiting_bytes = [], 0
+        self._waiting = []
         return Frame(last.index, pcm.ljust(self._min_bytes, b"\0"), last.audio_ms, padding)
-
-
-def _bytes(audio_ms: int, rate_hz: int) -> int:
-    return audio_ms * rate_hz // 1000 * 2

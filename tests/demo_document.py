@@ -24,9 +24,11 @@ def complaints(document: dict[str, Any]) -> list[str]:
             found.append(f"{one['clip']}: {one['verdict']}")
         elif not one["transcript"] or one["time_to_final_ns"] is None:
             found.append(f"{one['clip']}: no text or no time")
-    for summary in document["summaries"]:
-        if summary["wer"] is None or summary["wer"] > WORST_WER:
-            found.append(f"{summary['model']}: word error rate {summary['wer']}")
+    found += [
+        f"{summary['model']}: word error rate {summary['wer']}"
+        for summary in document["summaries"]
+        if summary["wer"] is None or summary["wer"] > WORST_WER
+    ]
     if not document["journal_complete"] or not Path(document["journal"]).is_file():
         found.append(f"the journal is not complete: {document['journal']}")
     return found

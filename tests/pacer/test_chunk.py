@@ -29,6 +29,11 @@ def test_twenty_milliseconds_pass_as_they_are() -> None:
     assert chunks(Chunker(rate_hz=RATE_HZ, chunk_ms=20), pieces) == pieces
 
 
+def test_the_short_last_frame_of_a_clip_does_not_wait_for_more() -> None:
+    chunker = Chunker(rate_hz=RATE_HZ, chunk_ms=20)
+    assert [chunker.add(frame) for frame in frames(clip(27))] == list(frames(clip(27)))
+
+
 def test_a_chunk_leaves_when_its_last_frame_has_come() -> None:
     chunker = Chunker(rate_hz=RATE_HZ, chunk_ms=100)
     given_at = [chunker.add(frame) is not None for frame in frames(clip(200))]
