@@ -102,7 +102,9 @@ def _cents(
     unit = tables.singular.get(said, said)
     if said in tables.money_minor and number.isdecimal():
         for major in tables.money_minor[said]:
-            yield 2, (CENTS, f"0.{int(number):02d} {tables.singular.get(major, major)}")
+            amount = number.zfill(3)
+            singular = tables.singular.get(major, major)
+            yield 2, (CENTS, f"{amount[:-2]}.{amount[-2:]} {singular}")
     if said not in tables.currencies:
         return
     if _WITH_CENTS.fullmatch(number):

@@ -11,12 +11,12 @@ from scoring.normalize.tokens import TECHNICAL, WRITTEN
 
 RULE = "technical"
 SPANS = (
-    ("email", r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"),
+    ("email", r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+"),
     ("url", r"(?:https?|ftp)://[^\s<>\"']*[\w/]"),
     ("drive", r"\b[A-Za-z]:(?:\\[\w.-]+)+\\?"),
     ("port", r"(?:\blocalhost|\b[\w-]+(?:\.[\w-]+)+):\d{2,5}\b"),
     ("path", r"(?<![\w.)/\]])~?\.{0,2}(?:/(?:[\w.@%+-]*[\w]|(?<=\w/)))+/?"),
-    ("relative", r"\b[\w-]+(?:/[\w.-]+)*/[\w-]+\.[A-Za-z]\w*"),
+    ("relative", r"(?<![\w/.-])[\w-]+(?:/[\w.-]+)*/[\w-]+\.[A-Za-z]\w*"),
     ("host", r"\b\w[\w-]*(?:\.[\w-]+)*\.[A-Za-z][\w-]*(?:/[\w./%?=&-]*[\w/])?"),
     (
         "flag",

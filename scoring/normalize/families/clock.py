@@ -2,6 +2,7 @@
 
 import re
 
+from scoring.normalize.families.forms import plain
 from scoring.normalize.shape import Kind, Token
 from scoring.normalize.tables import Tables
 from scoring.normalize.tokens import CARDINAL, is_close, is_number, merged, renamed, with_readings
@@ -64,4 +65,4 @@ def _before_half_day(token: Token) -> Token:
         return _plain(renamed(token, f"{found[1]}:{found[2]}", RULE, readings=[token.text]))
     if found and "." in token.text and 0 < int(found[1]) <= HOURS:
         return _plain(renamed(token, f"{found[1]}:{found[2]}", RULE, readings=[token.text]))
-    return with_readings(token, RULE, [str(int(token.text))]) if token.text.isdecimal() else token
+    return with_readings(token, RULE, [plain(token.text)]) if token.text.isdecimal() else token

@@ -6,6 +6,11 @@ SHORT_SCALES = ((12, "t"), (9, "b"), (6, "m"), (3, "k"))
 MAX_PARTITIONED = 4
 
 
+def plain(digits: str) -> str:
+    """Digits without the zeros before them."""
+    return digits.lstrip("0") or "0"
+
+
 def short_forms(text: str) -> list[str]:
     """50000 may be written 50 K."""
     for power, letter in SHORT_SCALES:

@@ -3,7 +3,7 @@
 from decimal import Decimal
 
 from scoring.normalize.families.cardinals import scaled_text
-from scoring.normalize.families.forms import short_forms
+from scoring.normalize.families.forms import plain, short_forms
 from scoring.normalize.families.vocabulary import SCALES
 from scoring.normalize.shape import Kind, Token
 from scoring.normalize.tables import Tables
@@ -28,6 +28,8 @@ PART = {
     "half": 2, "quarter": 4, "3rd": 3, "4th": 4, "5th": 5, "6th": 6, "7th": 7, "8th": 8, "9th": 9,
     "10th": 10, "12th": 12, "16th": 16,
 }  # fmt: skip
+LONGEST = 5
+"""Characters of a fraction that a whole number may precede: 3/4, 15/16."""
 DECIMALS = frozenset({2, 4, 5, 8, 10, 16, 20})
 """Parts that end as a decimal."""
 PERIODS = listed(
@@ -92,13 +94,20 @@ def _denominator(whole: Token, token: Token, before: str) -> int | None:
 def _slashed(token: Token) -> Token:
     """What else may be said for 24/7, 120/80, 04/12/1987."""
     parts = token.text.split("/")
-    plain = [str(int(part)) for part in parts]
-    readings = {"".join(parts), "".join(plain), "/".join(plain)}
-    if len(parts) != 2 or int(parts[0]) >= int(parts[1]) or int(parts[1]) not in PART.values():
-        readings.add(" ".join(plain))  # no fraction: 24/7, 9/11
+    bare = [plain(part) for part in parts]
+    readings = {"".join(parts), "".join(bare), "/".join(bare)}
+    if not _is_proper(bare):
+        readings.add(" ".join(bare))  # no fraction: 24/7, 9/11
     if len(parts) == 2:
-        readings |= {f" {word} ".join(plain) for word in ("over", "slash", "out of")}
+        readings |= {f" {word} ".join(bare) for word in ("over", "slash", "out of")}
     return renamed(token, token.text, RULE, readings=[*readings, *BARE.get(token.text, ())])
+
+
+def _is_proper(parts: list[str]) -> bool:
+    """Above and below of something like 3/4: no date, no 24/7."""
+    if len(parts) != 2 or any(len(part) > 2 for part in parts):
+        return False
+    return int(parts[0]) < int(parts[1]) and int(parts[1]) in PART.values()
 
 
 def _mixed(tokens: list[Token]) -> list[Token]:
@@ -132,8 +141,10 @@ def _fraction_after(tokens: list[Token], at: int) -> tuple[int, int, int] | None
         return None
     token = tokens[place]
     if is_number(token) and token.text.count("/") == 1:
+        if len(token.text) > LONGEST:
+            return None
         top, bottom = (int(part) for part in token.text.split("/"))
-        proper = 0 < top < bottom <= 64 and len(token.text) <= 5
+        proper = 0 < top < bottom <= 64
         return (top, bottom, place + 1) if proper and (joined or is_close(token.gap)) else None
     if joined and token.text == "a" and place + 1 < len(tokens):
         part = PART.get(tokens[place + 1].text)

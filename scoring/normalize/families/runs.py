@@ -15,6 +15,8 @@ from scoring.normalize.tokens import is_close, is_joined, listed
 
 MIN_PAUSED_DIGITS = 4
 """Digits with commas between all of them are one code from this length; less is a list."""
+MAX_ITEMS = 48
+"""A longer run is taken in pieces: no number is that long, and some texts are nothing but digits."""
 POINTED = listed(
     "the this that one a which every each my your our his her their final first last starting"
     " end price case main key no any some what whole selling data focal turning another"
@@ -32,9 +34,9 @@ def run_at(tokens: list[Token], at: int, before: list[Token]) -> list[Item]:
     if first is None or not _may_begin(tokens, first, before):
         return []
     items = [first]
-    while not items[-1].ordinal or len(items) == 1:
+    while not items[-1].ordinal and len(items) < MAX_ITEMS:
         nxt = item_at(tokens, items[-1].last + 1)
-        if items[-1].ordinal or nxt is None or not _may_follow(tokens, items, nxt):
+        if nxt is None or not _may_follow(tokens, items, nxt):
             break
         items.append(nxt)
     return _without_lists(tokens, trimmed(items))
