@@ -39,7 +39,7 @@ from measure.faults import Fault, FaultKind, Whose
 from measure.measurement import Measurement, Tally
 from measure.records import Flow, ForceAt, Frame
 from measure.stopwatch import RECEIVED, Stopwatch
-from measure.wire import FRAMES_IN_ONE_RECORD, Record, frames_record, to_record
+from measure.wire import Record, Recorder
 from pacer.chunk import Chunker
 from pacer.frames import frames, silence
 from providers.codec import ForceContext, Message, ProviderError
@@ -82,7 +82,7 @@ class _Session:
         self._started_ns = bench.now_ns()
         self._started_wall_ns = bench.wall_ns()
         self._heard_ns = 0
-        self._untold: list[FrameSent] = []
+        self._recorder = Recorder(order.session_id, bench.recorder.put)
         self._answered = trio.CancelScope()
         self._nap = trio.CancelScope()
         self._ready = trio.Event()
@@ -117,7 +117,7 @@ class _Session:
 
     def conclude(self) -> Measurement:
         """The measurement, which is recorded with this."""
-        self._tell_frames()
+        self._recorder.flush()
         measurement = Measurement(
             session_id=self._order.session_id,
             run_id=self._order.run_id,
@@ -294,7 +294,7 @@ class _Session:
             self._bench.watchman.look(event.at_ns)
         elif isinstance(event, MessageReceived):
             self._bench.watchman.look(self._bench.now_ns())
-        self._record(event)
+        self._recorder.note(event)
         self._tally.feed(event)
         deadline_ns = self._watch.deadline_ns
         self._watch.feed(event)
@@ -317,21 +317,6 @@ class _Session:
             self.tell(
                 NetworkSampled(now_ns, network.rtt_ns, network.min_rtt_ns, network.retransmits)
             )
-
-    def _record(self, event: Event) -> None:
-        """To the exporter: frames by the second, everything else at once, in order."""
-        if isinstance(event, FrameSent):
-            self._untold.append(event)
-            if len(self._untold) >= FRAMES_IN_ONE_RECORD:
-                self._tell_frames()
-            return
-        self._tell_frames()
-        self._bench.recorder.put(to_record(event, self._order.session_id))
-
-    def _tell_frames(self) -> None:
-        if self._untold:
-            self._bench.recorder.put(frames_record(self._untold, self._order.session_id))
-            self._untold = []
 
     def _start_record(self) -> Record:
         order, clip = self._order, self._order.clip

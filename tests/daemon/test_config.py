@@ -1,6 +1,9 @@
 """A configuration is taken whole or refused whole, with every mistake told at once."""
 
+import re
+import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import BaseModel
@@ -12,6 +15,7 @@ from daemon.config import (
     RawSection,
     Settings,
     read_settings,
+    settings_of,
 )
 from daemon.errors import UserError
 from measure.records import ForceAt
@@ -55,6 +59,54 @@ def test_the_example_names_every_setting(section: type[BaseModel]) -> None:
     ] == []
 
 
+def uncommented() -> dict[str, Any]:
+    """The example with every setting that is commented out put to use."""
+    return tomllib.loads(re.sub(r"(?m)^# (?=\[|\w+ = )", "", EXAMPLE.read_text()))
+
+
+def test_what_is_commented_out_in_the_example_is_allowed_and_complete(tmp_path: Path) -> None:
+    table = uncommented()
+    settings_of(table, tmp_path / "bench.toml")
+    assert table.keys() == Settings.model_fields.keys()
+    assert [table["model"][0].keys(), table["clip"][0].keys(), table["clip"][0]["raw"].keys()] == [
+        section.model_fields.keys() for section in (ModelSection, ClipSection, RawSection)
+    ]
+
+
+def test_the_example_states_the_defaults_of_a_clip() -> None:
+    (clip,) = uncommented()["clip"]
+    assert (clip["corpus"], clip["channels"]) == ("files", ClipSection(path=Path()).channels)
+    assert RawSection(**clip["raw"]) == RawSection()
+
+
+@pytest.mark.parametrize(
+    ("section", "name", "lowest", "highest"),
+    [
+        (section, name, float(lowest), float(highest))
+        for section, body in re.findall(
+            r"(?m)^(?:# )?\[([\w.]+)\](.*(?:\n.+)*)", EXAMPLE.read_text()
+        )
+        for name, lowest, highest in re.findall(
+            r"(?m)^(?:# )?(\w+) = [^#\n]*# ([\d.]+) to ([\d.]+)(?: |:|$)", body
+        )
+    ],
+)
+def test_a_range_in_the_example_is_the_one_that_is_held_to(
+    section: str, name: str, lowest: float, highest: float, tmp_path: Path
+) -> None:
+    def table(value: float) -> dict[str, object]:
+        inner = {name: int(value) if value.is_integer() else value}
+        if section == "clip.raw":
+            return {"clip": [{"path": "a.raw", "raw": inner}]}
+        return {section: inner}
+
+    for allowed in (lowest, highest):
+        settings_of(table(allowed), tmp_path / "bench.toml")
+    for beyond in (lowest - 1, highest + 1, highest * 1.01):
+        with pytest.raises(UserError, match=name):
+            settings_of(table(beyond), tmp_path / "bench.toml")
+
+
 def test_all_mistakes_are_told_at_once_each_with_its_place(tmp_path: Path) -> None:
     lines = refused(
         tmp_path,
@@ -92,8 +144,11 @@ def test_what_is_not_toml_is_one_line(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_not_there_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="cannot be read: No such file or directory"):
-        read_settings(tmp_path / "none.toml")
+    path = tmp_path / "none.toml"
+    with pytest.raises(UserError) as error:
+        read_settings(path)
+    assert str(error.value) == f"{path}: cannot be read: No such file or directory"
+    assert error.value.exit_code == CONFIG_EXIT_CODE == 78
 
 
 @pytest.mark.parametrize("address", ["ftp://x?token=canary", "canary"])

@@ -12,7 +12,6 @@ from measure.events import (
     Cancelled,
     ClockStepped,
     Event,
-    Failed,
     ForceAcknowledged,
     ForceRejected,
     ForceSent,

@@ -46,7 +46,7 @@ def written_forms(texts: list[str], *, slashed: bool) -> set[str]:
         if len(rest) == 2:
             if whole != "0":  # which would have been said "point"
                 forms.add(f"{whole}.{rest}")
-            if int(whole) <= 24 and len(whole) <= 2 and rest < "60":
+            if len(whole) <= 2 and int(whole) <= 24 and rest < "60":
                 forms.add(f"{whole}:{rest}")
         return forms
     if len(texts) == 3 and all(len(text) <= 2 for text in texts):

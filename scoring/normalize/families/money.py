@@ -222,7 +222,7 @@ def _minor(
     if place >= len(tokens) or not is_number(tokens[place]) or not is_joined(tokens[place].gap):
         return None
     number = tokens[place].text
-    if not number.isdecimal() or not 0 < int(number) < HUNDREDTHS or len(number) > 2:
+    if not number.isdecimal() or len(number) > 2 or not int(number):
         return None
     unit = tokens[place + 1].text if place + 1 < len(tokens) else ""
     if unit in tables.money_minor and not tables.money_minor[unit].isdisjoint(

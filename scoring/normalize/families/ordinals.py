@@ -100,7 +100,7 @@ def dates(tokens: list[Token], tables: Tables) -> list[Token]:
 def _is_day(token: Token) -> bool:
     """A number in digits that a month may have."""
     written = is_number(token) and WRITTEN in token.flags and token.text.isdecimal()
-    return written and 0 < int(token.text[:9]) <= MAX_DAY
+    return written and len(token.text) <= 2 and 0 < int(token.text) <= MAX_DAY
 
 
 def _is_day_gap(month: Token, gap: str) -> bool:

@@ -16,7 +16,7 @@ from scoring.normalize.tokens import is_close, is_joined, listed
 MIN_PAUSED_DIGITS = 4
 """Digits with commas between all of them are one code from this length; less is a list."""
 MAX_ITEMS = 48
-"""A longer run is taken in pieces: no number is that long, and some texts are nothing but digits."""
+"""A longer run is taken in pieces: no number is that long, but some texts are all digits."""
 POINTED = listed(
     "the this that one a which every each my your our his her their final first last starting"
     " end price case main key no any some what whole selling data focal turning another"

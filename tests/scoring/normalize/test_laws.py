@@ -1,5 +1,6 @@
 """What holds for every two texts, whatever is in them."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,6 +16,8 @@ _PIECES = (
     " a.b@c.com /v1 hard coded re-sign co-op e mail A B C"
 )
 PIECES = st.sampled_from(_PIECES.split())
+HUGE = "9" * 5000
+"""More digits than Python turns into an integer."""
 GAPS = st.sampled_from([" ", " ", " ", "", "-", ", ", ". "])
 spoken = st.lists(st.tuples(PIECES, GAPS), max_size=14).map(
     lambda pairs: "".join(piece + gap for piece, gap in pairs)
@@ -75,3 +78,22 @@ def test_white_space_says_nothing(text: str) -> None:
     assert [t.text for t in SPEECHBENCH.tokens(spaced)] == [
         t.text for t in SPEECHBENCH.tokens(text)
     ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{} am", "{}/2", "{0}/{0}", "${}.50", "5 dollars and {} cents", "{} million", "{} thirds",
+        "1-{}", "June {}", "{}st", "{}s", "{} point {}", "one {} twelve", "5/{}/7", "{} 12",
+        "0{} am",
+    ],
+)  # fmt: skip
+def test_a_number_of_any_length_is_one_that_can_be_compared(text: str) -> None:
+    long = text.format(HUGE, HUGE)
+    assert score(long, long + " banana", SPEECHBENCH).errors == 1
+
+
+@pytest.mark.parametrize("piece", ["one million ", "1 ", "one ", "x/", "-", "[a ", "A. ", "1,"])
+def test_a_long_monotonous_text_is_read_like_any_other(piece: str) -> None:
+    text = piece * 3000
+    assert score(text, text + "banana", SPEECHBENCH).errors == 1
