@@ -20,6 +20,7 @@ import trio_websocket
 
 from daemon.dial import Dialed, WebsocketUrl, connect, websocket_url
 from daemon.lane import AnyLane, LaneFull
+from daemon.mask import MASK, masked
 from daemon.order import Link, LinkFailed
 from daemon.tcp_info import TcpInfo
 from daemon.wire import Received, Wire, open_wire
@@ -82,7 +83,7 @@ class Opener:
             try:
                 return await self._open(nursery, codec, key, stage)
             except Exception as error:
-                raise LinkFailed(_fault_of(error, stage)) from error
+                raise LinkFailed(_fault_of(error, stage, key)) from error
         raise LinkFailed(Fault(stage.whose, FaultKind.TIMEOUT, stage.overdue(timeout_s)))
 
     async def _open(
@@ -93,7 +94,7 @@ class Opener:
         prepare_ns = None
         if request is not None:
             stage.at("the preparing request", urlsplit(request.url).netloc)
-            codec.prepared(await _ask(request))
+            codec.prepared(await _ask(request, key))
             prepare_ns = self.now_ns() - started_ns
         wanted = codec.open(key)
         url = websocket_url(wanted.url)
@@ -192,16 +193,23 @@ class _Stage:
         return f"{self._what} to {self._host} was not done within {timeout_s:g} s"
 
 
-async def _ask(request: HttpRequest) -> HttpResponse:
-    """One HTTP request. No proxy of the environment is used: it would be what is measured."""
+async def _ask(request: HttpRequest, key: str) -> HttpResponse:
+    """One HTTP request, and its answer without the key.
+
+    No proxy of the environment is used: it would be what is measured.
+    """
     async with httpx.AsyncClient(timeout=None, trust_env=False) as client:
         answer = await client.request(
             request.method, request.url, headers=dict(request.headers), content=request.body
         )
-    return HttpResponse(answer.status_code, dict(answer.headers), answer.content)
+    return HttpResponse(answer.status_code, dict(answer.headers), _without(key, answer.content))
 
 
-def _fault_of(error: Exception, stage: _Stage) -> Fault:
+def _without(key: str, body: bytes) -> bytes:
+    return body.replace(key.encode(), MASK.encode()) if key else body
+
+
+def _fault_of(error: Exception, stage: _Stage, key: str) -> Fault:
     """Whose fault it is that there is no stream, and which."""
     match error:
         case ProviderError():
@@ -211,8 +219,8 @@ def _fault_of(error: Exception, stage: _Stage) -> Fault:
                 name.decode("latin-1"): value.decode("latin-1")
                 for name, value in error.headers or ()
             }
-            text = (error.body or b"").decode("utf-8", "replace")
-            return http_fault(error.status_code, headers, _one_line(text))
+            text = _one_line((error.body or b"").decode("utf-8", "replace"), key)
+            return http_fault(error.status_code, headers, text)
         case trio_websocket.HandshakeError():
             said = f"{stage.host} answered the websocket handshake wrongly or not at all"
             return Fault(Whose.PROVIDER, FaultKind.HANDSHAKE, said)
@@ -236,5 +244,6 @@ def _fault_of(error: Exception, stage: _Stage) -> Fault:
     raise error
 
 
-def _one_line(text: str) -> str:
-    return " ".join(text.split())[:BODY_CHARS]
+def _one_line(text: str, key: str) -> str:
+    """Its beginning; the key goes first, or a part of it could be left at the end."""
+    return " ".join(str(masked(text, key)).split())[:BODY_CHARS]

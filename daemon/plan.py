@@ -13,7 +13,7 @@ from importlib.metadata import version
 from daemon.config import CONFIG_EXIT_CODE, ClipSection, ModelSection, Settings
 from daemon.errors import UserError
 from daemon.order import Order, Speech
-from measure.records import SECOND, AudioClip, Flow, Rule
+from measure.records import MS, SECOND, AudioClip, Flow, Rule
 from pacer.builtin import builtin_clips
 from pacer.clips import ClipError, RawFormat, load_clip
 from providers import CATALOG
@@ -102,6 +102,14 @@ class Plan:
                 force_at,
                 grace_s=rule.grace_ns / SECOND,
                 patience_s=rule.patience_ns / SECOND,
+                confirm_s=rule.confirm_ns / SECOND,
+                settle_s=rule.settle_ns / SECOND,
+                echo_counts=rule.echo_counts,
+                budgets_ms=(
+                    rule.late_budget_ns / MS,
+                    rule.stall_budget_ns / MS,
+                    rule.clock_step_budget_ns / MS,
+                ),
             ),
             corpus=corpus_part(corpus, self.corpora[corpus]),
             host=self.host,

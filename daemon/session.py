@@ -16,6 +16,7 @@ from dataclasses import asdict, replace
 
 import trio
 
+from daemon.mask import masked
 from daemon.order import Bench, Link, LinkFailed, Order
 from daemon.wire import Received, WireClosed
 from measure.events import (
@@ -44,7 +45,6 @@ from pacer.chunk import Chunker
 from pacer.frames import frames, silence
 from providers.codec import ForceContext, Message, ProviderError
 
-MASK = "***"
 HURRY_S = 0.3
 """How long an orderly end may take when somebody has asked the program to stop."""
 
@@ -105,8 +105,11 @@ class _Session:
                 self.tell(link.connected)
                 try:
                     await self._converse(link)
-                except BaseException:
-                    self.tell(Cancelled(self._bench.now_ns()))
+                except Exception as error:  # before a farewell, or it would pass for a cancellation
+                    self._fail_ourselves(error)
+                except BaseException as error:
+                    if not isinstance(error, Exception):  # else it is a fault of ours, told below
+                        self.tell(Cancelled(self._bench.now_ns()))
                     await self._finish(link, min(HURRY_S, order.close_s))
                     raise
                 await self._finish(link, order.close_s)
@@ -246,7 +249,7 @@ class _Session:
     def _hear(self, received: Received) -> None:
         stamp_ns = received.read_ns if received.arrived_ns is None else received.arrived_ns
         at_ns = self._heard_ns = max(stamp_ns, self._heard_ns)
-        raw = _masked(received.message, self._order.key)
+        raw = masked(received.message, self._order.key)
         self.tell(MessageReceived(at_ns, raw, received.read_ns))
         try:
             for event in self._codec.decode(raw, at_ns):
@@ -262,17 +265,17 @@ class _Session:
         fault = self._codec.closed(closed.code, closed.reason)
         if fault is not None:
             self._fail(fault)
-        reason = str(_masked(closed.reason, self._order.key))
+        reason = str(masked(closed.reason, self._order.key))
         self.tell(StreamClosed(self._bench.now_ns(), closed.code, reason))
 
     def _fail(self, fault: Fault) -> None:
-        detail = str(_masked(fault.detail, self._order.key))
+        detail = str(masked(fault.detail, self._order.key))
         self.tell(Failed(self._bench.now_ns(), replace(fault, detail=detail)))
 
     def _fail_ourselves(self, error: Exception) -> None:
         """An error in this program: the measurement says so, and the log has the whole of it."""
         kind = type(error).__name__
-        text = str(_masked("".join(traceback.format_exception(error)), self._order.key))
+        text = str(masked("".join(traceback.format_exception(error)), self._order.key))
         self._bench.recorder.put(
             {
                 "k": "log",
@@ -454,12 +457,3 @@ def _fault_record(fault: Fault | None) -> Record | None:
 
 def _plain(value: object) -> object:
     return getattr(value, "value", value)
-
-
-def _masked(said: Message, key: str) -> Message:
-    """The same without the key, should a provider ever repeat it."""
-    if not key:
-        return said
-    if isinstance(said, str):
-        return said.replace(key, MASK)
-    return said.replace(key.encode(), MASK.encode())

@@ -134,7 +134,11 @@ def _counts(summary: Summary) -> str:
     rate = summary.success_rate
     said = [f"{summary.answered} of {summary.answered + summary.failed} answered"]
     said += [f"success {rate:.0%}"] if rate is not None else []
-    said += [f"{summary.voided} not counted, by our own fault"] if summary.voided else []
+    said += (
+        [f"{summary.voided} not counted: our own fault, or nothing to measure"]
+        if summary.voided
+        else []
+    )
     said += [f"{summary.already_final} before the end"] if summary.already_final else []
     return ", ".join(said)
 

@@ -21,7 +21,7 @@ PACKAGE = "moonshine_voice"
 RECORDING = Path("assets", "two_cities.wav")
 SHA256 = "f3348494d77cb74a02862f5e685ed09faf3e75832c5cc5c80703282c2cd8b52e"
 """Of the recording; in another one the cuts would be in other places."""
-INSTALL = "install it with: pip install 'speechbench[local]'"
+INSTALL = "install it with: pip install --no-deps moonshine-voice==0.0.73"
 CORPUS = "two-cities"
 
 

@@ -1,7 +1,7 @@
 """How a number was made, in one line that a person can read and a program can read back.
 
     speechbench 0.1.0 | norm speechbench 1 a1b2c3d4 | vad silero 6.2.3 1a153a22 t0.5 s100 p30 |
-    rule forced decision g2 p10 | corpus two-cities 9f31c0de | host abc | window 7d
+    rule forced decision g2 p10 c2 s0.5 b20/20/50 | corpus two-cities 9f31c0de | host a
 
 Pure: everything is handed in. What does not apply is left out, never written as a blank.
 """
@@ -80,9 +80,24 @@ def vad_part(
     return f"{name} {version} {short_hash(model_sha256)} {settings}"
 
 
-def rule_part(flow: str, force_at: str = "", *, grace_s: float, patience_s: float) -> str:
-    """The rule by which an answer is chosen, as a part of the line."""
-    words = [flow, force_at, f"g{grace_s:g}", f"p{patience_s:g}"]
+def rule_part(
+    flow: str,
+    force_at: str = "",
+    *,
+    grace_s: float,
+    patience_s: float,
+    confirm_s: float,
+    settle_s: float,
+    echo_counts: bool,
+    budgets_ms: tuple[float, float, float],
+) -> str:
+    """The rule by which an answer is chosen, as a part of the line.
+
+    ``budgets_ms``: lateness, standstill, step of the clock, beyond which it does not count.
+    """
+    words = [flow, force_at, f"g{grace_s:g}", f"p{patience_s:g}", f"c{confirm_s:g}"]
+    words += [f"s{settle_s:g}", "echo" if echo_counts else ""]
+    words += ["b" + "/".join(f"{budget_ms:g}" for budget_ms in budgets_ms)]
     return " ".join(word for word in words if word)
 
 

@@ -46,6 +46,7 @@ from measure.records import (
     Verdict,
 )
 from measure.stopwatch import Stopwatch
+from measure.wire import Record, Recorder, events_of
 from tests.measure.stories import (
     ACKED,
     DEADLINE,
@@ -1443,6 +1444,16 @@ def test_a_fault_of_ours_changes_nothing_but_the_verdict(rule: Rule, story: list
     same = replace(spoilt, verdict=clean.verdict, late_max_ns=clean.late_max_ns)
     assert same == clean
     assert spoilt.verdict is clean.verdict or spoilt.verdict in OUR_FAULT
+
+
+@given(rules, stories())
+def test_a_replay_from_its_records_reads_as_it_did_live(rule: Rule, story: list[Event]) -> None:
+    records: list[Record] = []
+    recorder = Recorder("s", records.append)
+    for event in story:
+        recorder.note(event)
+    recorder.flush()
+    assert read(rule, events_of(records)) == read(rule, story)
 
 
 def test_drawn_stories_never_take_our_time_back() -> None:

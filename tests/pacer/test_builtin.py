@@ -89,7 +89,9 @@ def refused(monkeypatch: pytest.MonkeyPatch, path: Path) -> str:
     monkeypatch.syspath_prepend(path)
     with pytest.raises(ClipError) as caught:
         builtin_clips()
-    assert str(caught.value).endswith("install it with: pip install 'speechbench[local]'")
+    assert str(caught.value).endswith(
+        "install it with: pip install --no-deps moonshine-voice==0.0.73"
+    )
     return str(caught.value)
 
 

@@ -19,7 +19,16 @@ WHOLE = Signature(
     vad=vad_part(
         "silero", "6.2.3", "1a153a22b4", threshold=0.5, min_silence_ms=100, speech_pad_ms=30
     ),
-    rule=rule_part("forced", "decision", grace_s=2.0, patience_s=10.0),
+    rule=rule_part(
+        "forced",
+        "decision",
+        grace_s=2.0,
+        patience_s=10.0,
+        confirm_s=2.0,
+        settle_s=0.5,
+        echo_counts=False,
+        budgets_ms=(20.0, 20.0, 50.0),
+    ),
     corpus=corpus_part("two-cities", "9f31c0de77"),
     host="abc",
     window="2026-03-01..2026-03-07",
@@ -30,7 +39,7 @@ part = st.text(st.characters(codec="ascii", exclude_characters="|", min_codepoin
 def test_a_signature_is_one_readable_line() -> None:
     assert str(WHOLE) == (
         "speechbench 0.1.0 | norm speechbench 1 a1b2c3d4 | vad silero 6.2.3 1a153a22 t0.5 s100 p30"
-        " | rule forced decision g2 p10 | corpus two-cities 9f31c0de | host abc"
+        " | rule forced decision g2 p10 c2 s0.5 b20/20/50 | corpus two-cities 9f31c0de | host abc"
         " | window 2026-03-01..2026-03-07"
     )
 

@@ -21,6 +21,13 @@ assert 0 < probability < 0.1, probability
 assert "onnxruntime" in sys.modules
 assert not {"torch", "silero_vad"} & set(sys.modules), "the package itself has been imported"
 """
+WAIT = """
+import pathlib, time
+late = time.monotonic() + 30
+# A thread of the library writes them when it gets round to it.
+while time.monotonic() < late and not any(pathlib.Path.home().rglob("*.onnxruntime/*")):
+    time.sleep(0.02)
+"""
 
 
 def python(code: str, home: Path, *before: str, **variables: str) -> None:
@@ -52,7 +59,7 @@ def test_the_files_would_be_seen_if_reports_were_on(tmp_path: Path) -> None:
         pytest.skip("this host has no unshare, without which a report would really be sent")
     if subprocess.run([*alone, "true"], capture_output=True, check=False).returncode != 0:
         pytest.skip("this host does not let us make a network of our own")
-    python(HEAR, tmp_path, *alone, ORT_DISABLE_TELEMETRY="0")
+    python(HEAR + WAIT, tmp_path, *alone, ORT_DISABLE_TELEMETRY="0")
     assert any(".onnxruntime" in name for name in left_in(tmp_path))
 
 

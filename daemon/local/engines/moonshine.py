@@ -28,7 +28,7 @@ from daemon.local.engines.shape import EngineError, Samples
 PACKAGE = "moonshine_voice"
 LIBRARY = "libmoonshine.so"
 WEIGHTS = "assets/tiny-en"
-INSTALL = "pip install 'speechbench[local]'"
+INSTALL = "pip install --no-deps moonshine-voice==0.0.73"
 
 INTERFACE_VERSION = 20_000
 """The version of the C interface whose layouts stand below."""

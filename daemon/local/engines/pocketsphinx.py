@@ -15,7 +15,7 @@ from typing import Any
 from daemon.errors import UserError
 from daemon.local.engines.shape import Samples
 
-INSTALL = "pip install 'speechbench[pocketsphinx]'"
+INSTALL = "pip install --no-deps pocketsphinx==5.1.1"
 RATE_HZ = 16_000
 
 

@@ -14,8 +14,8 @@ from daemon.local.engines.shape import EngineError
 @pytest.mark.parametrize(
     ("engine", "package", "install"),
     [
-        ("moonshine", "moonshine_voice", "pip install 'speechbench[local]'"),
-        ("pocketsphinx", "pocketsphinx", "pip install 'speechbench[pocketsphinx]'"),
+        ("moonshine", "moonshine_voice", "pip install --no-deps moonshine-voice==0.0.73"),
+        ("pocketsphinx", "pocketsphinx", "pip install --no-deps pocketsphinx==5.1.1"),
     ],
 )
 def test_a_missing_engine_is_one_line_that_says_what_to_install(
@@ -40,7 +40,7 @@ def test_a_package_without_its_model_is_one_line(
 ) -> None:
     package(tmp_path, (LIBRARY, b""))
     monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(UserError, match=r"carries no assets/tiny-en: pip install 'speechbench"):
+    with pytest.raises(UserError, match=r"carries no assets/tiny-en: pip install --no-deps"):
         Moonshine()
 
 

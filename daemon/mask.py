@@ -1,0 +1,14 @@
+"""Keeps a key out of whatever is recorded, should a provider ever repeat it."""
+
+from providers.codec import Message
+
+MASK = "***"
+
+
+def masked(said: Message, key: str) -> Message:
+    """The same without the key. It must be whole: mask first, cut off afterwards."""
+    if not key:
+        return said
+    if isinstance(said, str):
+        return said.replace(key, MASK)
+    return said.replace(key.encode(), MASK.encode())
