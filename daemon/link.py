@@ -20,7 +20,7 @@ import trio_websocket
 
 from daemon.dial import Dialed, WebsocketUrl, connect, websocket_url
 from daemon.lane import AnyLane, LaneFull
-from daemon.mask import MASK, masked
+from daemon.mask import masked
 from daemon.order import Link, LinkFailed
 from daemon.tcp_info import TcpInfo
 from daemon.wire import Received, Wire, open_wire
@@ -194,7 +194,7 @@ class _Stage:
 
 
 async def _ask(request: HttpRequest, key: str) -> HttpResponse:
-    """One HTTP request, and its answer without the key.
+    """One HTTP request; a refusal comes without the key, should the provider repeat it.
 
     No proxy of the environment is used: it would be what is measured.
     """
@@ -202,11 +202,8 @@ async def _ask(request: HttpRequest, key: str) -> HttpResponse:
         answer = await client.request(
             request.method, request.url, headers=dict(request.headers), content=request.body
         )
-    return HttpResponse(answer.status_code, dict(answer.headers), _without(key, answer.content))
-
-
-def _without(key: str, body: bytes) -> bytes:
-    return body.replace(key.encode(), MASK.encode()) if key else body
+    body = masked(answer.content, key) if answer.is_error else answer.content
+    return HttpResponse(answer.status_code, dict(answer.headers), body)
 
 
 def _fault_of(error: Exception, stage: _Stage, key: str) -> Fault:
@@ -246,4 +243,4 @@ def _fault_of(error: Exception, stage: _Stage, key: str) -> Fault:
 
 def _one_line(text: str, key: str) -> str:
     """Its beginning; the key goes first, or a part of it could be left at the end."""
-    return " ".join(str(masked(text, key)).split())[:BODY_CHARS]
+    return " ".join(masked(text, key).split())[:BODY_CHARS]

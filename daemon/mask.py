@@ -1,11 +1,12 @@
 """Keeps a key out of whatever is recorded, should a provider ever repeat it."""
 
-from providers.codec import Message
+from typing import TypeVar
 
 MASK = "***"
+Said = TypeVar("Said", str, bytes, str | bytes)
 
 
-def masked(said: Message, key: str) -> Message:
+def masked(said: Said, key: str) -> Said:
     """The same without the key. It must be whole: mask first, cut off afterwards."""
     if not key:
         return said

@@ -9,8 +9,15 @@ import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
+from pathlib import Path
 
-from daemon.config import CONFIG_EXIT_CODE, ClipSection, ModelSection, Settings
+from daemon.config import (
+    CONFIG_EXIT_CODE,
+    ClipSection,
+    ModelSection,
+    Settings,
+    read_settings,
+)
 from daemon.errors import UserError
 from daemon.order import Order, Speech
 from measure.records import MS, SECOND, AudioClip, Flow, Rule
@@ -250,6 +257,14 @@ def plan_of(settings: Settings, environment: Mapping[str, str]) -> Plan:
     except ModelError as error:
         raise UserError(str(error)) from error
     return Plan(settings, tuple(targets), recordings, tuple(skipped), host_name())
+
+
+def configured_plan(path: Path | None, environment: Mapping[str, str]) -> Plan:
+    """What the configuration in ``path`` asks for. Raises UserError that a supervisor heeds."""
+    try:
+        return plan_of(read_settings(path), environment)
+    except UserError as error:
+        raise UserError(str(error), exit_code=CONFIG_EXIT_CODE) from error
 
 
 def host_name() -> str:

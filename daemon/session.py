@@ -107,9 +107,8 @@ class _Session:
                     await self._converse(link)
                 except Exception as error:  # before a farewell, or it would pass for a cancellation
                     self._fail_ourselves(error)
-                except BaseException as error:
-                    if not isinstance(error, Exception):  # else it is a fault of ours, told below
-                        self.tell(Cancelled(self._bench.now_ns()))
+                except BaseException:  # somebody asks us to stop
+                    self.tell(Cancelled(self._bench.now_ns()))
                     await self._finish(link, min(HURRY_S, order.close_s))
                     raise
                 await self._finish(link, order.close_s)
@@ -156,6 +155,9 @@ class _Session:
             self._say(link, self._codec.hello())
         except WireClosed:
             return False  # the listener will read what the provider had to say
+        except LinkFailed as failed:
+            self._fail(failed.fault)
+            return False
         if not self._facts.greets:
             self.tell(StreamReady(self._bench.now_ns()))
         with trio.move_on_after(self._order.connect_s):
@@ -265,17 +267,17 @@ class _Session:
         fault = self._codec.closed(closed.code, closed.reason)
         if fault is not None:
             self._fail(fault)
-        reason = str(masked(closed.reason, self._order.key))
+        reason = masked(closed.reason, self._order.key)
         self.tell(StreamClosed(self._bench.now_ns(), closed.code, reason))
 
     def _fail(self, fault: Fault) -> None:
-        detail = str(masked(fault.detail, self._order.key))
+        detail = masked(fault.detail, self._order.key)
         self.tell(Failed(self._bench.now_ns(), replace(fault, detail=detail)))
 
     def _fail_ourselves(self, error: Exception) -> None:
         """An error in this program: the measurement says so, and the log has the whole of it."""
         kind = type(error).__name__
-        text = str(masked("".join(traceback.format_exception(error)), self._order.key))
+        text = masked("".join(traceback.format_exception(error)), self._order.key)
         self._bench.recorder.put(
             {
                 "k": "log",

@@ -8,9 +8,7 @@ import argparse
 import os
 from pathlib import Path
 
-from daemon.config import CONFIG_EXIT_CODE, read_settings
-from daemon.errors import UserError
-from daemon.plan import Plan, plan_of
+from daemon.plan import Plan, configured_plan
 
 HELP = "look over a configuration and say what it would do"
 
@@ -28,10 +26,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Look and say. Raises UserError."""
-    try:
-        plan = plan_of(read_settings(args.config), os.environ)
-    except UserError as error:
-        raise UserError(str(error), exit_code=CONFIG_EXIT_CODE) from error
+    plan = configured_plan(args.config, os.environ)
     for line in _lines(plan):
         print(line)  # noqa: T201
     return 1 if plan.skipped else 0

@@ -15,10 +15,9 @@ from pathlib import Path
 import trio
 
 from daemon.clock import HostClock
-from daemon.config import CONFIG_EXIT_CODE, read_settings
 from daemon.errors import UserError
 from daemon.order import Bench
-from daemon.plan import Plan, Target, new_id, plan_of
+from daemon.plan import Plan, Target, configured_plan, new_id
 from daemon.rounds import measure_round
 from daemon.supervise import Recording, bench, exporter_settings, local_engines, start_exporter
 from measure.measurement import Measurement
@@ -43,10 +42,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Measure until told to stop. Raises UserError."""
-    try:
-        plan = plan_of(read_settings(args.config), os.environ)
-    except UserError as error:
-        raise UserError(str(error), exit_code=CONFIG_EXIT_CODE) from error
+    plan = configured_plan(args.config, os.environ)
     if not plan.targets:
         raise UserError("\n".join([*plan.skipped, "there is no model left to measure"]))
     recording = start_exporter(exporter_settings(plan, plan.settings.web.listen))

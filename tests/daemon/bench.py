@@ -125,7 +125,11 @@ def clip_of(seconds: float = 1.0) -> AudioClip:
 
 
 def order_of(
-    codec: Codec, model: str = "deepgram/nova-3", *, speech: Speech | None = SPEECH
+    codec: Codec,
+    model: str = "deepgram/nova-3",
+    *,
+    speech: Speech | None = SPEECH,
+    seconds: float = 1.0,
 ) -> Order:
     return Order(
         session_id="s1",
@@ -133,7 +137,7 @@ def order_of(
         model=model,
         codec=codec,
         key=KEY,
-        clip=clip_of(),
+        clip=clip_of(seconds),
         speech=speech,
         rule=codec.facts.rule,
         signature="speechbench test",

@@ -22,29 +22,21 @@ from pacer.clock import PlainSleeper
 from pacer.pace import Pacer
 from providers import CATALOG
 from providers.codec import Options
-from tests.daemon.test_whole import Watchman
+from tests.daemon.bench import ListRecorder, QuietWatchman
 
 TEXT = "good day"
-
-
-class Recorder:
-    def __init__(self) -> None:
-        self.records: list[Record] = []
-
-    def put(self, record: Record) -> None:
-        self.records.append(record)
 
 
 def measured(
     model: str, fake: Fake, *, end_known_ms: float = 610.0
 ) -> tuple[Measurement, list[Record]]:
     """One measurement of ``model`` at ``fake``, in real time."""
-    recorder = Recorder()
+    recorder = ListRecorder()
 
     async def main() -> Measurement:
         pacer = Pacer(PlainSleeper(), now_ns)
         opener = Opener(TcpDialer(now_ns, wall_ns), now_ns)
-        bench = Bench(pacer, opener, recorder, Watchman(), now_ns, wall_ns)
+        bench = Bench(pacer, opener, recorder, QuietWatchman(), now_ns, wall_ns)
         async with listening(fake) as address, trio.open_nursery() as nursery:
             nursery.start_soon(pacer.run)
             codec = CATALOG[model].make(Options(url=address))

@@ -31,7 +31,7 @@ from daemon.watchman import HostWatchman
 from measure.events import Event, ForceSent, FrameSent, LoopStalled
 from measure.faults import Fault, FaultKind, Whose
 from measure.measurement import Measurement
-from measure.records import SECOND, Frame, Verdict
+from measure.records import SECOND, Frame, Remark, Verdict
 from providers.codec import Codec, HttpRequest, HttpResponse, Message, Options
 from providers.deepgram import Deepgram
 from providers.gladia import Gladia
@@ -97,6 +97,13 @@ class Slow(Deepgram):
         if self._force:
             self._clock.jump(0.03)
         return ('{"type": "Finalize"}',)
+
+
+class Chatty(Deepgram):
+    """Says more at once than a provider that does not read can be sent."""
+
+    def hello(self) -> tuple[Message, ...]:
+        return ("x" * 30_000,)
 
 
 class Broken(Deepgram):
@@ -228,6 +235,27 @@ async def test_only_digital_silence_follows_zero(autojump_clock: trio.testing.Mo
     assert not any(audio[ZERO_MS * 32 :])
 
 
+async def test_a_clip_that_ends_too_early_is_followed_by_silence_until_one_can_know(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    run = await measured(deepgram(), order_of(Deepgram(Options()), seconds=0.507))
+    assert run.verdict is Verdict.FORCED_FINAL
+    assert run.measurement.reading.remarks == (Remark.VAD_IN_PADDING,)
+    frames = run.frames()
+    assert [frame.audio_ms for frame in frames[24:28]] == [500, 507, 527, 547]
+    assert [frame.padding for frame in frames[24:28]] == [False, False, True, True]
+
+
+async def test_an_acknowledgement_is_not_taken_for_the_final(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    reading = (await measured(deepgram(Faults(ack_s=0.02)))).measurement.reading
+    assert reading.verdict is Verdict.FORCED_FINAL
+    assert reading.time_to_final_ns == pytest.approx(ANSWER_S * SECOND, abs=STRAY_NS)
+    assert reading.zero_ns is not None
+    assert reading.confirmed_ns == pytest.approx(reading.zero_ns + 0.02 * SECOND, abs=STRAY_NS)
+
+
 async def test_without_a_force_the_natural_final_stops_the_watch(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
@@ -332,6 +360,15 @@ async def test_whatever_a_provider_does_wrong_is_a_measurement_in_time(
     if name == "429":
         assert run.fault is not None
         assert run.fault.retry_after_s == 7
+
+
+async def test_a_greeting_that_is_not_taken_is_the_providers_fault(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    run = await measured(deepgram(Faults(stops_reading_ms=0)), order_of(Chatty(Options())))
+    assert run.verdict is Verdict.PROVIDER_ERROR
+    assert run.fault is not None
+    assert (run.fault.whose, run.fault.kind) == (PROVIDER, FaultKind.TIMEOUT)
 
 
 async def test_where_nobody_speaks_no_connection_is_made(
