@@ -19,6 +19,7 @@ import trio
 import trio_websocket
 
 from daemon.dial import Dialed, WebsocketUrl, connect, websocket_url
+from daemon.kernel_stamps import SentStamp
 from daemon.lane import AnyLane, LaneFull
 from daemon.mask import masked
 from daemon.order import Link, LinkFailed
@@ -129,14 +130,21 @@ class WireLink:
     def unsent_bytes(self) -> int:
         return self.wire.unsent_bytes
 
-    def send(self, message: Message) -> int:
+    @property
+    def sent_bytes(self) -> int:
+        return self.wire.sent_bytes
+
+    def send(self, message: Message, *, stamp: bool = False) -> int:
         try:
-            return self.wire.send_nowait(message)
+            return self.wire.send_nowait(message, stamp=stamp)
         except LaneFull as full:
             raise LinkFailed(Fault(Whose.PROVIDER, FaultKind.TIMEOUT, str(full))) from full
 
     async def receive(self) -> Received:
         return await self.wire.receive()
+
+    def take_sent_stamps(self) -> list[SentStamp] | None:
+        return self.wire.take_sent_stamps()
 
     def tcp_info(self) -> TcpInfo | None:
         return self.wire.tcp_info()

@@ -1,10 +1,11 @@
 """What is to be measured, and what the process gives to do it with."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from daemon.kernel_stamps import SentStamp
 from daemon.tcp_info import TcpInfo
 from daemon.wire import Received
 from measure.events import Connected, Event
@@ -70,8 +71,14 @@ class Link(Protocol):
     def unsent_bytes(self) -> int:
         """What has been sent and has not left this host."""
 
-    def send(self, message: Message) -> int:
+    @property
+    def sent_bytes(self) -> int:
+        """How much was handed over so far: right after a send, the name of that send."""
+
+    def send(self, message: Message, *, stamp: bool = False) -> int:
         """Hand one message to the socket, now; the moment at which it has it.
+
+        ``stamp`` asks for the kernel's own stamps of this send, see ``take_sent_stamps``.
 
         Raises LinkFailed where the provider has stopped reading for so long that nothing more can
         be kept for it, WireClosed where the stream has ended.
@@ -79,6 +86,9 @@ class Link(Protocol):
 
     async def receive(self) -> Received:
         """The next message. Raises WireClosed after the last one."""
+
+    def take_sent_stamps(self) -> Sequence[SentStamp] | None:
+        """The kernel's stamps that have come since the last call; None where it gives none."""
 
     def tcp_info(self) -> TcpInfo | None:
         """What the kernel knows of it; None where it says nothing."""
@@ -103,7 +113,7 @@ class Watchman(Protocol):
         """Tell every subscriber if the program stood still up to now."""
 
     def subscribe(self, told: Callable[[Event], None]) -> AbstractContextManager[None]:
-        """From now on ``told`` gets each LoopStalled and ClockStepped as it is noticed."""
+        """From now on ``told`` gets each stall and each step of the clock as it is noticed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,12 @@ Whatever the provider does is an event; nothing it does makes an exception leave
 """
 
 import traceback
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 
 import trio
 
+from daemon.kernel_stamps import SentStamp
 from daemon.mask import masked
 from daemon.order import Bench, Link, LinkFailed, Order
 from daemon.wire import Received, WireClosed
@@ -29,6 +30,7 @@ from measure.events import (
     MessageReceived,
     NetworkSampled,
     NoSpeech,
+    SendStamped,
     SpeechEnd,
     SpeechStart,
     StreamClosed,
@@ -88,6 +90,7 @@ class _Session:
         self._ready = trio.Event()
         self._provider_done = False
         self._audio = _Audio(order)
+        self._sends = _Sends()
 
     async def run(self) -> None:
         """From opening to closed."""
@@ -194,6 +197,7 @@ class _Session:
 
     async def _finish(self, link: Link, within_s: float) -> None:
         """End the stream as the provider wants it, also when cancelled: an open one costs money."""
+        self._tell_how_it_went(link)
         with trio.CancelScope(shield=True) as closing:
             closing.deadline = trio.current_time() + within_s
             try:
@@ -218,7 +222,10 @@ class _Session:
         if chunk is None:
             return True
         try:
-            sent_ns = link.send(self._codec.audio(chunk))
+            completes = self._watch.zero_ns is None and chunk.audio_ms >= self._audio.endpoint_ms
+            sent_ns = link.send(self._codec.audio(chunk), stamp=completes)
+            if completes:
+                self._sends.audio = link.sent_bytes
             self.tell(FrameSent(sent_ns, due_ns, chunk.audio_ms, chunk.padding))
             waiting = self._watch.zero_ns is None
             if self._watch.force_due:
@@ -234,7 +241,8 @@ class _Session:
         context = ForceContext(self._audio.sent_ms, self._audio.silence_ms)
         sent_ns = due_ns
         for message in self._codec.force(context):
-            sent_ns = link.send(message)
+            sent_ns = link.send(message, stamp=True)
+        self._sends.force = link.sent_bytes
         self.tell(ForceSent(sent_ns, due_ns))
 
     def _keep_alive(self, link: Link, due_ns: int) -> bool:
@@ -252,7 +260,8 @@ class _Session:
         stamp_ns = received.read_ns if received.arrived_ns is None else received.arrived_ns
         at_ns = self._heard_ns = max(stamp_ns, self._heard_ns)
         raw = masked(received.message, self._order.key)
-        self.tell(MessageReceived(at_ns, raw, received.read_ns))
+        stamped = received.arrived_ns is not None
+        self.tell(MessageReceived(at_ns, raw, received.read_ns if stamped else None))
         try:
             for event in self._codec.decode(raw, at_ns):
                 self.tell(event)
@@ -315,13 +324,23 @@ class _Session:
 
     def _tell_network(self, link: Link, chunk_bytes: int) -> None:
         """What had not left this host at zero, and how the connection was doing."""
-        now_ns = self._bench.now_ns()
-        self.tell(BytesUnsent(now_ns, link.unsent_bytes, chunk_bytes))
-        network = link.tcp_info()
-        if network is not None:
-            self.tell(
-                NetworkSampled(now_ns, network.rtt_ns, network.min_rtt_ns, network.retransmits)
-            )
+        self.tell(BytesUnsent(self._bench.now_ns(), link.unsent_bytes, chunk_bytes))
+        self._sample_network(link, over=False)
+
+    def _tell_how_it_went(self, link: Link) -> None:
+        """When what makes zero really left, and how the connection is doing now."""
+        if self._watch.zero_ns is None:
+            return
+        stamps = link.take_sent_stamps()
+        if stamps is not None:
+            self.tell(self._sends.stamped(self._bench.now_ns(), stamps))
+        self._sample_network(link, over=True)
+
+    def _sample_network(self, link: Link, *, over: bool) -> None:
+        seen = link.tcp_info()
+        if seen is not None:
+            now_ns = self._bench.now_ns()
+            self.tell(NetworkSampled(now_ns, seen.rtt_ns, seen.min_rtt_ns, seen.retransmits, over))
 
     def _start_record(self) -> Record:
         order, clip = self._order, self._order.clip
@@ -345,6 +364,27 @@ class _Session:
         }
 
 
+@dataclass(slots=True)
+class _Sends:
+    """The two sends that make zero, by their names on the link; 0: not yet sent."""
+
+    audio: int = 0
+    force: int = 0
+
+    def stamped(self, now_ns: int, stamps: Sequence[SentStamp]) -> SendStamped:
+        """What the kernel said of them; of a send that went out twice, the first."""
+        said: dict[tuple[int, str], int] = {}
+        for stamp in stamps:
+            said.setdefault((stamp.offset, stamp.kind), stamp.at_ns)
+        return SendStamped(
+            now_ns,
+            audio_left_ns=said.get((self.audio, "sent")),
+            audio_acked_ns=said.get((self.audio, "acked")),
+            force_left_ns=said.get((self.force, "sent")),
+            force_acked_ns=said.get((self.force, "acked")),
+        )
+
+
 class _Audio:
     """The audio of one session: the clip, then silence; in the pieces the provider wants."""
 
@@ -354,7 +394,7 @@ class _Audio:
         self._rate_hz = order.clip.rate_hz
         self._silent = False
         self._last: Frame | None = None
-        self._endpoint_ms = _endpoint_ms(order)
+        self.endpoint_ms = _endpoint_ms(order)
         self._endpoint_passed = False
         self._chunker = Chunker(
             rate_hz=wanted.rate_hz, chunk_ms=wanted.chunk_ms, min_chunk_ms=wanted.min_chunk_ms
@@ -376,7 +416,7 @@ class _Audio:
         """
         frame = self._next_frame(over=over)
         chunk = self._chunker.add(frame)
-        if not self._endpoint_passed and frame.audio_ms >= self._endpoint_ms:
+        if not self._endpoint_passed and frame.audio_ms >= self.endpoint_ms:
             self._endpoint_passed = True
             chunk = chunk or self._chunker.flush()
         if chunk is not None:
@@ -429,9 +469,18 @@ def finish_record(measurement: Measurement, now_ns: int) -> Record:
         "partials": seen.partials,
         "finals": seen.finals,
         "rtt_ns": seen.rtt_ns,
+        "min_rtt_ns": seen.min_rtt_ns,
         "connect_ns": seen.connect_ns,
         "retransmits": seen.retransmits,
+        "unsent_bytes": seen.unsent_bytes,
         "sent_ms": seen.sent_ms,
+        "read_gap_max_ns": seen.read_gap_max_ns,
+        "user_stamps": seen.user_stamps,
+        "audio_left_ns": seen.audio_left_ns,
+        "force_left_ns": seen.force_left_ns,
+        "force_acked_ns": seen.force_acked_ns,
+        "loop_stall_max_ns": seen.loop_stall_max_ns,
+        "host_stall_max_ns": seen.host_stall_max_ns,
         "signature": measurement.signature,
         "wall_unix_ns": measurement.started_wall_ns,
         "cost_usd": None,

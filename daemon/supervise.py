@@ -8,7 +8,6 @@ Order of starting: exporter (so that nothing goes unrecorded), recognisers, pace
 Order of ending: the other way round; the last thing is to wait until everything is on the disk.
 """
 
-import gc
 import hashlib
 import os
 import platform
@@ -21,10 +20,12 @@ import trio
 
 from daemon.clock import now_ns, wall_ns
 from daemon.errors import UserError
+from daemon.host_setup import SWITCH_INTERVAL_S, HostSetup, prepare_process
 from daemon.link import Opener, TcpDialer
 from daemon.local.spawn import local_server
 from daemon.order import Bench
 from daemon.plan import Plan, Target
+from daemon.sentinel import Sentinel, sentinel
 from daemon.watchman import HostWatchman
 from exporters.handoff import Handoff, Losses
 from exporters.packets import Ready
@@ -33,15 +34,12 @@ from exporters.settings import Settings as ExporterSettings
 from exporters.settings import Stream
 from measure.records import SECOND
 from measure.wire import Record
-from pacer.clock import TimerSleeper, best_sleeper
+from pacer.clock import Sleeper, TimerSleeper, best_sleeper
 from pacer.pace import Pacer
 from providers import CATALOG
 from scoring.normalize import NORMALIZERS
 from vad.silero import STEP_MODEL
 
-SWITCH_INTERVAL_S = 0.0002
-"""Another thread of this process gives the interpreter back within this time, not within 5 ms."""
-REAL_TIME_PRIORITY = 10
 HEARTBEAT_S = 1.0
 DRAIN_S = 0.1
 STOP_S = 1.0
@@ -109,17 +107,18 @@ def start_exporter(settings: ExporterSettings) -> Recording:
 @asynccontextmanager
 async def bench(recording: Recording) -> AsyncIterator[Bench]:
     """Pacer, watchman and links, running in the background."""
-    _prepare_process()
-    recording.log("info", "scheduling_chosen", policy="fifo" if _take_precedence() else "other")
+    setup = prepare_process()
     sleeper = best_sleeper()
+    recording.put(_host_record(setup, sleeper))
     pacer = Pacer(sleeper, now_ns)
     watchman = HostWatchman(now_ns, wall_ns)
     opener = Opener(TcpDialer(now_ns, wall_ns), now_ns)
     try:
-        async with trio.open_nursery() as background:
+        async with sentinel() as host, trio.open_nursery() as background:
+            host.told = watchman.host_stalled
             background.start_soon(pacer.run)
             background.start_soon(watchman.run)
-            background.start_soon(_report, recording, watchman)
+            background.start_soon(_report, recording, watchman, host)
             yield Bench(pacer, opener, recording, watchman, now_ns, wall_ns)
             background.cancel_scope.cancel()
     finally:
@@ -146,28 +145,24 @@ async def local_engines(targets: Iterable[Target]) -> AsyncIterator[tuple[Target
         )
 
 
-def _prepare_process() -> None:
-    """What the program has loaded is never looked at by the collector again: that saves 20 ms."""
-    sys.setswitchinterval(SWITCH_INTERVAL_S)
-    gc.collect()
-    gc.freeze()
+def _host_record(setup: HostSetup, sleeper: Sleeper) -> Record:
+    """What this host allows, for the journal, the metrics and the log."""
+    return {
+        "k": "host_prepared",
+        "t": now_ns(),
+        "real_time": setup.real_time,
+        "memory_locked": setup.memory_locked,
+        "precise_timer": sleeper.exact,
+        "timer_slack_ns": setup.timer_slack_ns,
+        "switch_interval_s": SWITCH_INTERVAL_S,
+        "frozen_objects": setup.frozen_objects,
+        "cores": len(os.sched_getaffinity(0)),
+        "kernel": platform.release(),
+        "refused": [str(refusal) for refusal in setup.refusals],
+    }
 
 
-def _take_precedence() -> bool:
-    """Ask to run before everything ordinary, for this thread alone; False where that is forbidden.
-
-    On a busy host of two cores it is worth a factor of ten at the 99th percentile of lateness.
-    Children and other threads start as ordinary ones, and the kernel keeps a share for the rest.
-    """
-    try:
-        policy = os.SCHED_FIFO | os.SCHED_RESET_ON_FORK
-        os.sched_setscheduler(0, policy, os.sched_param(REAL_TIME_PRIORITY))
-    except (AttributeError, OSError):
-        return False
-    return True
-
-
-async def _report(recording: Recording, watchman: HostWatchman) -> None:
+async def _report(recording: Recording, watchman: HostWatchman, host: Sentinel) -> None:
     """Keep the hand-off flowing, and tell the exporter once a second that we are well."""
     next_beat_ns = 0
     was_alive = True
@@ -181,12 +176,15 @@ async def _report(recording: Recording, watchman: HostWatchman) -> None:
             )
         if now_ns() >= next_beat_ns:
             next_beat_ns = now_ns() + int(HEARTBEAT_S * SECOND)
+            seen = host.take()
             recording.put(
                 {
                     "k": "heartbeat",
                     "t": now_ns(),
                     "ready": True,
                     "loop_lag_ns": watchman.take_lags_ns(),
+                    "host_late_p99_ns": seen.late_p99_ns,
+                    "host_late_max_ns": seen.late_max_ns,
                     "waiting": recording.handoff.waiting,
                 }
             )

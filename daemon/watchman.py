@@ -2,7 +2,8 @@
 
 One task beats every few milliseconds. A beat that comes late means that nothing else ran either;
 whoever is measuring at that moment is told, for a reading that waited meanwhile is not the
-provider's. The wall clock is compared with ours at each beat.
+provider's. The sentinel's word for a stall of the host itself is passed on to them as well. The
+wall clock is compared with ours at each beat.
 """
 
 from collections.abc import Callable, Iterator
@@ -10,7 +11,7 @@ from contextlib import contextmanager
 
 import trio
 
-from measure.events import ClockStepped, Event, LoopStalled
+from measure.events import ClockStepped, Event, HostStalled, LoopStalled
 from measure.records import MS
 
 BEAT_NS = 10 * MS
@@ -53,6 +54,10 @@ class HostWatchman:
             self._beat_ns = now_ns
             self._tell(LoopStalled(now_ns, late_ns))
 
+    def host_stalled(self, ended_ns: int, stalled_ns: int) -> None:
+        """The sentinel has seen that nothing ran on this host for ``stalled_ns``."""
+        self._tell(HostStalled(self._now_ns(), ended_ns, stalled_ns))
+
     def take_lags_ns(self) -> list[int]:
         """How late each beat was since this was last asked."""
         lags_ns, self._lags_ns = self._lags_ns, []
@@ -60,7 +65,7 @@ class HostWatchman:
 
     @contextmanager
     def subscribe(self, told: Callable[[Event], None]) -> Iterator[None]:
-        """From now on ``told`` gets each LoopStalled and ClockStepped as it is noticed."""
+        """From now on ``told`` gets each stall and each step of the clock as it is noticed."""
         self._subscriptions += 1
         number = self._subscriptions
         self._told[number] = told

@@ -222,6 +222,13 @@ def _session_started(record: Fields) -> list[Line]:
     return [Line("debug", "session_started", fields)]
 
 
+def _host_prepared(record: Fields) -> list[Line]:
+    """What was prepared, and a warning for each thing that the host refused."""
+    fields = {key: record[key] for key in record if key not in (*_ENVELOPE, "refused")}
+    refused = [Line("warning", "host_refused", {"what": text}) for text in record.get("refused", ())]
+    return [Line("info", "host_prepared", fields), *refused]
+
+
 def _log(record: Fields) -> list[Line]:
     session = {"session_id": record["s"]} if record.get("s") else {}
     fields = {**session, **record.get("fields", {})}
@@ -240,6 +247,7 @@ LINES: Mapping[str, Callable[[Fields], list[Line]]] = {
     "process_started": _as_it_is("info", "process_started"),
     "run_started": _as_it_is("info", "run_started"),
     "run_finished": _as_it_is("info", "run_finished"),
+    "host_prepared": _host_prepared,
     "session_started": _session_started,
     "session_finished": _session_finished,
     "records_lost": _as_it_is("error", "records_dropped"),

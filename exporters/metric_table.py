@@ -64,6 +64,7 @@ CLOSED = {
     "kind": ("audio", "control", "partial", "final", "error", "other"),
     "outcome": ("detected", "none", "early"),
     "level": LEVELS,
+    "feature": ("real_time", "memory_locked", "precise_timer"),
 }
 """Every value of the labels that the configuration does not decide."""
 FLOWS = tuple(flow.value for flow in Flow)
@@ -182,6 +183,28 @@ METRICS = (
         "Time a frame spent in send because the peer or the kernel pushed back.",
     ),
     _histogram("loop_lag_seconds", (), FINE, "Delay between the due time and the run of a probe."),
+    _histogram(
+        "host_stall_seconds",
+        (),
+        FINE,
+        "The longest that the host ran nothing, in each second, by a sentinel process of its own.",
+    ),
+    _histogram(
+        "receive_gap_seconds",
+        (),
+        FINE,
+        "From a message's arrival, stamped by the kernel, to the reading of it by this program.",
+    ),
+    _counter(
+        "receive_unstamped_total",
+        (),
+        "Messages without a stamp of the kernel: they count from when this program read them.",
+    ),
+    _gauge(
+        "host_allows",
+        ("feature",),
+        "1 where this host allows it, else 0; without a precise timer pacing is a plain sleep.",
+    ),
     _histogram(
         "vad_inference_duration_seconds",
         (),

@@ -86,6 +86,7 @@ class Metrics:
             "speech_start": self._speech_start,
             "speech_end": self._speech_end,
             "no_speech": self._no_speech,
+            "host_prepared": self._host_prepared,
             "heartbeat": self._heartbeat,
             "records_lost": self._records_lost,
             "configured": self._configured,
@@ -273,6 +274,11 @@ class Metrics:
 
     def _message_received(self, record: Fields) -> None:
         """Count the one before: what it was is known only from the events that follow it."""
+        if record.get("read_ns") is None:
+            self._child("receive_unstamped_total").inc()
+        else:
+            gap_s = max(0, record["read_ns"] - record["t"]) / SECOND
+            self._child("receive_gap_seconds").observe(gap_s)
         if (session := self._open.get(record["s"])) is not None:
             self._count_message(session)
             session.message = "other"
@@ -308,10 +314,15 @@ class Metrics:
         if (session := self._open.get(record["s"])) is not None:
             self._endpoint(session, "none")
 
+    def _host_prepared(self, record: Fields) -> None:
+        for feature in CLOSED["feature"]:
+            self._child("host_allows", feature=feature).set(int(bool(record.get(feature))))
+
     def _heartbeat(self, record: Fields) -> None:
         """The measuring process's own health; every field may be missing.
 
         ``healthy`` (bool), ``waiting`` (records), ``loop_lag_ns`` and ``vad_ns`` (lists),
+        ``host_late_max_ns`` (of the sentinel, since the last heartbeat),
         ``send_blocked_ns`` (provider: list), ``next_run_unix_s`` (schedule: moment).
         """
         self._healthy = bool(record.get("healthy", True))
@@ -319,6 +330,8 @@ class Metrics:
         self._child("sink_queue_records").set(record.get("waiting", 0))
         for value_ns in record.get("loop_lag_ns", ()):
             self._child("loop_lag_seconds").observe(max(0, value_ns) / SECOND)
+        if record.get("host_late_max_ns") is not None:
+            self._child("host_stall_seconds").observe(record["host_late_max_ns"] / SECOND)
         for value_ns in record.get("vad_ns", ()):
             self._child("vad_inference_duration_seconds").observe(value_ns / SECOND)
         for provider, values_ns in record.get("send_blocked_ns", {}).items():

@@ -100,7 +100,7 @@ class MessageReceived(Event):
     kind: ClassVar[str] = "message_received"
     raw: str | bytes
     read_ns: int | None = None
-    """When our own code read it, where ``at_ns`` is the kernel's stamp of its arrival."""
+    """When our own code read it; None where ``at_ns`` is that, for want of a kernel's stamp."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +183,15 @@ class LoopStalled(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class HostStalled(Event):
+    """The host ran nothing, not even its sentinel, for ``stalled_ns`` up to ``ended_ns``."""
+
+    kind: ClassVar[str] = "host_stalled"
+    ended_ns: int
+    stalled_ns: int
+
+
+@dataclass(frozen=True, slots=True)
 class ClockStepped(Event):
     """The wall clock moved ``step_ns`` against the monotonic clock."""
 
@@ -201,6 +210,22 @@ class BytesUnsent(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class SendStamped(Event):
+    """What the kernel says of the two sends that make zero; None where it said nothing.
+
+    All moments are on this host's monotonic clock, as ``at_ns`` is.
+    """
+
+    kind: ClassVar[str] = "send_stamped"
+    audio_left_ns: int | None
+    """The audio that completed the endpoint left this host."""
+    audio_acked_ns: int | None
+    """The other side's kernel acknowledged it."""
+    force_left_ns: int | None
+    force_acked_ns: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class NetworkSampled(Event):
     """What the kernel knows of the connection (TCP_INFO)."""
 
@@ -208,6 +233,8 @@ class NetworkSampled(Event):
     rtt_ns: int
     min_rtt_ns: int
     retransmits: int
+    over: bool = False
+    """Sampled when the answer was complete, not at zero."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,8 +271,10 @@ EVENTS: dict[str, type[Event]] = {
         StreamClosed,
         Failed,
         LoopStalled,
+        HostStalled,
         ClockStepped,
         BytesUnsent,
+        SendStamped,
         NetworkSampled,
         Cancelled,
         Tick,

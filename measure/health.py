@@ -2,7 +2,15 @@
 
 from collections import deque
 
-from measure.events import BytesUnsent, ClockStepped, Event, ForceSent, FrameSent, LoopStalled
+from measure.events import (
+    BytesUnsent,
+    ClockStepped,
+    Event,
+    ForceSent,
+    FrameSent,
+    HostStalled,
+    LoopStalled,
+)
 from measure.records import SECOND, Rule, Verdict
 
 
@@ -14,6 +22,7 @@ class Health:
         self._recent: deque[FrameSent] = deque()
         self._force: ForceSent | None = None
         self._stalls: list[LoopStalled] = []
+        self._host_stalls: list[HostStalled] = []
         self._unsent = False
         self._offsets_ns = [0]
         self._zero_late = False
@@ -28,6 +37,8 @@ class Health:
                 self._force = event
             case LoopStalled():
                 self._stalls.append(event)
+            case HostStalled():
+                self._host_stalls.append(event)
             case BytesUnsent(unsent_bytes=unsent, chunk_bytes=chunk):
                 self._unsent = self._unsent or unsent > chunk
             case ClockStepped(step_ns=step_ns):
@@ -70,10 +81,22 @@ class Health:
         budget_ns = self._rule.late_budget_ns
         return any(frame.at_ns - frame.due_ns > budget_ns for frame in self._recent)
 
+    def host_stalled(self, zero_ns: int, until_ns: int) -> bool:
+        """The host stood still for too long, in the last second before zero or until the answer."""
+        return self._any_stall(self._host_spans(), zero_ns - SECOND, until_ns)
+
     def _stalled(self, zero_ns: int, until_ns: int) -> bool:
+        ours = [(stall.at_ns, stall.stalled_ns) for stall in self._stalls]
+        return self._any_stall([*ours, *self._host_spans()], zero_ns, until_ns)
+
+    def _host_spans(self) -> list[tuple[int, int]]:
+        return [(stall.ended_ns, stall.stalled_ns) for stall in self._host_stalls]
+
+    def _any_stall(self, spans: list[tuple[int, int]], from_ns: int, until_ns: int) -> bool:
+        """One that is too long, ``(ended_ns, stalled_ns)``, reaches into that time."""
         return any(
-            stall.stalled_ns > self._rule.stall_budget_ns
-            and stall.at_ns > zero_ns
-            and stall.at_ns - stall.stalled_ns < until_ns
-            for stall in self._stalls
+            stalled_ns > self._rule.stall_budget_ns
+            and ended_ns > from_ns
+            and ended_ns - stalled_ns < until_ns
+            for ended_ns, stalled_ns in spans
         )

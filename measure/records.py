@@ -209,6 +209,10 @@ class Remark(StrEnum):
     """A final that does not answer the force came within 100 ms of it."""
     FORCE_REJECTED = "force_rejected"
     """The provider refused the force."""
+    USER_STAMP = "user_stamp"
+    """The kernel gave no stamp for the answer; it counts from when our own code read it."""
+    HOST_STALLED = "host_stalled"
+    """The host itself stood still while it mattered; this program could not help it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from measure.events import (
     ForceRejected,
     ForceSent,
     FrameSent,
+    HostStalled,
     LoopStalled,
     MessageReceived,
     NoSpeech,
@@ -80,6 +81,7 @@ class Stopwatch:
         self._acknowledged: Mark | None = None
         self._ended: StreamClosed | Failed | Cancelled | NoSpeech | None = None
         self._remarks: dict[Remark, None] = {}
+        self._user_stamps_ns: set[int] = set()
         self._deadline_ns: int | None = None
         self._done = False
 
@@ -89,7 +91,7 @@ class Stopwatch:
             return
         mark = self._take_time(event)
         over = self._overdue() and self._is_over()
-        if not over or isinstance(event, LoopStalled):
+        if not over or isinstance(event, LoopStalled | HostStalled):
             self._health.feed(event)  # a stall tells of the time before it
         if over:
             return  # what comes after the end changes nothing, whether or not a tick came first
@@ -157,6 +159,8 @@ class Stopwatch:
                 if padding and self._zero is None and self._padded_from_ms is None:
                     self._padded_from_ms = self._sent_ms
                 self._sent.append((mark, sent_ms))
+            case MessageReceived(read_ns=None):
+                self._user_stamps_ns.add(event.at_ns)
             case SpeechStart() if self._speech_start is None:
                 self._speech_start = event
             case SpeechEnd() if self._speech_end is None:
@@ -306,6 +310,10 @@ class Stopwatch:
             remarks.append(Remark.NATURAL_FINAL_RACE)
         if choice and self._zero and self._later_words(choice, self._zero):
             remarks.append(Remark.LATE_TEXT_AFTER_FINAL)
+        if choice and choice.said.at_ns in self._user_stamps_ns:
+            remarks.append(Remark.USER_STAMP)
+        if self._zero and self._health.host_stalled(self._zero[0], self._awaited_until_ns(choice)):
+            remarks.append(Remark.HOST_STALLED)
         return remarks
 
     @property

@@ -3,7 +3,8 @@
 Trio hands its timeouts to epoll in whole milliseconds, rounded up, which makes every wake half a
 millisecond late at the median. A timerfd wakes at the nanosecond it was set to, so the pacer waits
 for one of those to become readable. Where there is none (not Linux, virtual time), a plain sleep
-does the same thing less exactly, and says so.
+does the same thing less exactly, and says so. Python has timerfd from 3.13 on; before, the C
+library is asked.
 """
 
 import ctypes
@@ -39,12 +40,35 @@ class PlainSleeper:
         await trio.sleep_until(due_ns / SECOND_NS)
 
 
-class _Timespec(ctypes.Structure):
-    _fields_ = (("seconds", ctypes.c_long), ("nanoseconds", ctypes.c_long))
+if sys.version_info >= (3, 13):
 
+    def _open_timer() -> int:
+        return os.timerfd_create(_CLOCK_MONOTONIC, flags=os.TFD_NONBLOCK | os.TFD_CLOEXEC)
 
-class _Itimerspec(ctypes.Structure):
-    _fields_ = (("interval", _Timespec), ("value", _Timespec))
+    def _set_timer(fd: int, due_ns: int) -> None:
+        os.timerfd_settime_ns(fd, flags=os.TFD_TIMER_ABSTIME, initial=due_ns, interval=0)
+
+else:
+
+    class _Timespec(ctypes.Structure):
+        _fields_ = (("seconds", ctypes.c_long), ("nanoseconds", ctypes.c_long))
+
+    class _Itimerspec(ctypes.Structure):
+        _fields_ = (("interval", _Timespec), ("value", _Timespec))
+
+    _libc = ctypes.CDLL(None, use_errno=True)
+
+    def _open_timer() -> int:
+        fd = int(_libc.timerfd_create(_CLOCK_MONOTONIC, _TFD_NONBLOCK_CLOEXEC))
+        if fd < 0:
+            raise OSError(ctypes.get_errno(), "timerfd_create failed")
+        return fd
+
+    def _set_timer(fd: int, due_ns: int) -> None:
+        seconds, nanoseconds = divmod(due_ns, SECOND_NS)
+        spec = _Itimerspec(_Timespec(0, 0), _Timespec(seconds, nanoseconds))
+        if _libc.timerfd_settime(fd, _TFD_TIMER_ABSTIME, ctypes.byref(spec), None) < 0:
+            raise OSError(ctypes.get_errno(), "timerfd_settime failed")
 
 
 class TimerSleeper:
@@ -56,13 +80,10 @@ class TimerSleeper:
         """Open the timer. Raises OSError where the system has none."""
         if not sys.platform.startswith("linux"):
             raise OSError("no timerfd on this system")
-        self._libc = ctypes.CDLL(None, use_errno=True)
-        self._fd = self._libc.timerfd_create(_CLOCK_MONOTONIC, _TFD_NONBLOCK_CLOEXEC)
-        if self._fd < 0:
-            raise OSError(ctypes.get_errno(), "timerfd_create failed")
+        self._fd = _open_timer()
 
     async def until(self, due_ns: int) -> None:
-        self._arm(max(due_ns, 1))  # zero would disarm it
+        _set_timer(self._fd, max(due_ns, 1))  # zero would disarm it
         while True:
             await trio.lowlevel.wait_readable(self._fd)
             try:
@@ -87,12 +108,6 @@ class TimerSleeper:
         where: TracebackType | None,
     ) -> None:
         self.close()
-
-    def _arm(self, due_ns: int) -> None:
-        seconds, nanoseconds = divmod(due_ns, SECOND_NS)
-        spec = _Itimerspec(_Timespec(0, 0), _Timespec(seconds, nanoseconds))
-        if self._libc.timerfd_settime(self._fd, _TFD_TIMER_ABSTIME, ctypes.byref(spec), None) < 0:
-            raise OSError(ctypes.get_errno(), "timerfd_settime failed")
 
 
 def best_sleeper() -> Sleeper:

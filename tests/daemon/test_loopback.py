@@ -11,11 +11,11 @@ from daemon.fakes.server import Fake
 from daemon.link import Opener, TcpDialer
 from daemon.order import Bench, Order, Speech
 from daemon.session import measure_once
-from measure.events import FrameSent, MessageReceived
+from measure.events import FrameSent, MessageReceived, NetworkSampled, SendStamped
 from measure.faults import FaultKind
 from measure.measurement import Measurement
 from measure.records import SECOND, Verdict
-from measure.replay import reading_of, sessions_of
+from measure.replay import measurement_of, reading_of, sessions_of
 from measure.wire import Record
 from pacer.clips import clip_from_samples
 from pacer.clock import PlainSleeper
@@ -93,3 +93,45 @@ def test_messages_carry_both_stamps_and_the_kernels_is_not_the_later() -> None:
     assert all(one.read_ns is not None and one.at_ns <= one.read_ns for one in messages)
     assert measurement.reading.time_to_final_ns is not None
     assert measurement.reading.time_to_final_ns >= 0.1e9 - 1e6
+
+
+def test_the_kernel_says_when_zero_left_and_when_it_was_acknowledged() -> None:
+    script = Script.for_pause(TEXT, end_ms=500, pause_ms=300)
+    measurement, records = measured("deepgram/nova-3", FakeDeepgram(script))
+    (session,) = sessions_of(records)
+    (said,) = [event for event in session.events if isinstance(event, SendStamped)]
+    zero_ns = measurement.reading.zero_ns
+    assert zero_ns is not None
+    assert said.audio_left_ns is not None
+    assert said.audio_acked_ns is not None
+    assert said.force_left_ns is not None
+    assert said.force_acked_ns is not None
+    assert said.audio_left_ns < said.audio_acked_ns
+    assert said.audio_left_ns < said.force_left_ns < said.force_acked_ns
+    seen = measurement.circumstances
+    assert seen.force_left_ns == said.force_left_ns - zero_ns
+    assert seen.force_acked_ns == said.force_acked_ns - zero_ns
+    assert seen.audio_left_ns is not None
+    assert measurement_of(session).circumstances == seen  # replayed from the journal
+
+
+def test_the_connection_is_looked_at_at_zero_and_when_it_is_over() -> None:
+    script = Script.for_pause(TEXT, end_ms=500, pause_ms=300)
+    measurement, records = measured("deepgram/nova-3", FakeDeepgram(script))
+    (session,) = sessions_of(records)
+    looks = [event for event in session.events if isinstance(event, NetworkSampled)]
+    assert [look.over for look in looks] == [False, True]
+    assert all(look.min_rtt_ns > 0 for look in looks)
+    assert measurement.circumstances.rtt_ns == looks[0].rtt_ns
+    assert measurement.circumstances.min_rtt_ns == looks[1].min_rtt_ns
+
+
+def test_every_message_has_the_stamp_of_the_kernel_and_ours_behind_it() -> None:
+    script = Script.for_pause(TEXT, end_ms=500, pause_ms=300)
+    measurement, records = measured("deepgram/nova-3", FakeDeepgram(script))
+    (session,) = sessions_of(records)
+    messages = [event for event in session.events if isinstance(event, MessageReceived)]
+    gaps_ns = [event.read_ns - event.at_ns for event in messages if event.read_ns is not None]
+    assert all(gap_ns >= 0 for gap_ns in gaps_ns)
+    assert measurement.circumstances.read_gap_max_ns == max(gaps_ns)
+    assert measurement.circumstances.user_stamps == len(messages) - len(gaps_ns)

@@ -4,7 +4,7 @@ import trio
 import trio.testing
 
 from daemon.watchman import HostWatchman
-from measure.events import ClockStepped, Event, LoopStalled
+from measure.events import ClockStepped, Event, HostStalled, LoopStalled
 
 MS = 1_000_000
 
@@ -98,3 +98,12 @@ async def test_nobody_is_told_after_leaving(autojump_clock: trio.testing.MockClo
         await trio.sleep(1)
         nursery.cancel_scope.cancel()
     assert told == []
+
+
+async def test_what_the_sentinel_saw_is_passed_on(autojump_clock: trio.testing.MockClock) -> None:
+    async def stall(wall: Wall, watchman: HostWatchman) -> None:
+        watchman.host_stalled(now_ns() - 5 * MS, 30 * MS)
+
+    (told,) = await watched(1, stall)
+    assert isinstance(told, HostStalled)
+    assert (told.at_ns - told.ended_ns, told.stalled_ns) == (5 * MS, 30 * MS)

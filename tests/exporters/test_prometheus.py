@@ -246,6 +246,7 @@ def test_a_heartbeat_says_how_the_measuring_process_is() -> None:
         "waiting": 12,
         "loop_lag_ns": [1 * MS, 2 * MS],
         "vad_ns": [200_000],
+        "host_late_max_ns": 7 * MS,
         "send_blocked_ns": {"local": [5 * MS]},
         "next_run_unix_s": {"hourly": 1234.5},
     }
@@ -254,10 +255,26 @@ def test_a_heartbeat_says_how_the_measuring_process_is() -> None:
     assert value(metrics, "sink_queue_records") == 12
     assert value(metrics, "loop_lag_seconds_sum") == pytest.approx(0.003)
     assert value(metrics, "vad_inference_duration_seconds_count") == 1
+    assert value(metrics, "host_stall_seconds_sum") == pytest.approx(0.007)
     assert value(metrics, "send_blocked_seconds_sum", provider="local") == pytest.approx(0.005)
     assert value(metrics, "next_run_timestamp_seconds", schedule="hourly") == 1234.5
     metrics.take({"k": "heartbeat", "t": 2})
     assert value(metrics, "harness_healthy") == 1
+
+
+def test_a_host_without_a_precise_timer_shows_it() -> None:
+    metrics = fed({"k": "host_prepared", "t": 1, "real_time": True, "precise_timer": False})
+    assert value(metrics, "host_allows", feature="real_time") == 1
+    assert value(metrics, "host_allows", feature="precise_timer") == 0
+    assert value(metrics, "host_allows", feature="memory_locked") == 0
+
+
+def test_from_the_arrival_of_a_message_to_our_reading_is_told() -> None:
+    message = {"k": "message_received", "t": 5 * MS, "s": "s-1", "raw": "{}"}
+    metrics = fed(started(), {**message, "read_ns": 6 * MS}, {**message, "read_ns": None})
+    assert value(metrics, "receive_gap_seconds_sum") == pytest.approx(0.001)
+    assert value(metrics, "receive_gap_seconds_count") == 1
+    assert value(metrics, "receive_unstamped_total") == 1
 
 
 def test_the_journal_counts_as_it_stands_and_a_full_one_is_unhealthy() -> None:
