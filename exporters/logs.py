@@ -225,8 +225,9 @@ def _session_started(record: Fields) -> list[Line]:
 def _host_prepared(record: Fields) -> list[Line]:
     """What was prepared, and a warning for each thing that the host refused."""
     fields = {key: record[key] for key in record if key not in (*_ENVELOPE, "refused")}
-    refused = [Line("warning", "host_refused", {"what": text}) for text in record.get("refused", ())]
-    return [Line("info", "host_prepared", fields), *refused]
+    refused = record.get("refused", ())
+    warnings = [Line("warning", "host_refused", {"what": text}) for text in refused]
+    return [Line("info", "host_prepared", fields), *warnings]
 
 
 def _log(record: Fields) -> list[Line]:
