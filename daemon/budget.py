@@ -131,6 +131,6 @@ def _day(wall_ns: int) -> str:
 
 def _is_day(text: object) -> bool:
     try:
-        return datetime.strptime(str(text), "%Y-%m-%d").strftime("%Y-%m-%d") == text  # noqa: DTZ007
+        return datetime.strptime(str(text), "%Y-%m-%d").strftime("%Y-%m-%d") == text
     except ValueError:
         return False
