@@ -80,6 +80,8 @@ def take_precedence(priority: int) -> Refusal | None:
     Children and other threads start as ordinary ones, and the kernel keeps a share for the rest.
     """
     try:
+        if os.sched_getscheduler(0) & ~os.SCHED_RESET_ON_FORK in (os.SCHED_FIFO, os.SCHED_RR):
+            return None  # the unit has seen to it
         policy = os.SCHED_FIFO | os.SCHED_RESET_ON_FORK
         os.sched_setscheduler(0, policy, os.sched_param(priority))
     except AttributeError:
