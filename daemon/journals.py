@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from daemon.errors import UserError
-from exporters.segment import Journals, read_journal
+from exporters.segment import End, Journals, read_journal, refusal
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,21 +21,50 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def opened(paths: Sequence[Path]) -> Journals:
-    """All segments in these folders and files. Raises UserError where there is none."""
+    """All segments in these folders and files.
+
+    Raises UserError where there is none, or none that this program can read.
+    """
+    found = listed(paths)
+    refused = [_refused(path) for path in found]
+    if all(refused):
+        raise UserError("\n".join(line for line in refused if line is not None))
+    return Journals(found, listed=True)
+
+
+def listed(paths: Sequence[Path]) -> list[Path]:
+    """The files in these folders, and these files. Raises UserError where there is none."""
     found: list[Path] = []
     for path in paths:
-        if not path.exists():
+        try:
+            segments = read_journal(path).paths if path.exists() else None
+        except OSError as error:
+            raise UserError(f"{path}: cannot be read: {error.strerror}") from error
+        if segments is None:
             raise UserError(f"{path}: there is no such file or folder")
-        segments = read_journal(path).paths
         if not segments:
             raise UserError(f"{path}: there is no journal in this folder (no *.sbj file)")
         found += segments
-    return Journals(found)
+    return found
 
 
 def damage_lines(journals: Journals) -> list[str]:
-    """A line for each segment that does not end with its last record."""
-    return [
-        f"{end.path}: {end.records} records are good, byte {end.offset} is not: {end.damage}"
-        for end in journals.damaged
-    ]
+    """A line for each stretch that cannot be read."""
+    return [line for end in journals.damaged for line in lines_of(end)]
+
+
+def lines_of(end: End) -> list[str]:
+    """What cannot be read of one file; nothing where it is whole, or whole so far."""
+    if end.newer:
+        return [f"{end.path}: {end.damage}; use the version that wrote it, or a newer one"]
+    if not end.damaged:
+        return []
+    return [f"{end.path}: {gap}" for gap in end.gaps] or [f"{end.path}: {end.damage}"]
+
+
+def _refused(path: Path) -> str | None:
+    try:
+        why = refusal(path)
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror}") from error
+    return why and f"{path}: {why}; use the version that wrote it, or a newer one"

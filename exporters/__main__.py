@@ -1,4 +1,7 @@
-"""The exporter process: ``python -m exporters FD``, started by exporters/process.py alone."""
+"""The exporter process: ``python -m exporters FD FD``, started by exporters/process.py alone.
+
+The first is the socket of the main process, the second the door for those that it lets in.
+"""
 
 import os
 import signal
@@ -10,16 +13,22 @@ from pathlib import Path
 
 from rich.console import Console
 
-from exporters.intake import Inbox, Intake
+from exporters.door import Entrance
+from exporters.health import Health
+from exporters.inbox import Inbox
+from exporters.intake import Conclude, Intake
 from exporters.journal import About, Clock, Journal, Limits
 from exporters.live import LiveView, LiveWriter
 from exporters.logs import LineWriter, Log, goes_to_the_system_journal, style_for
 from exporters.packets import Ready, in_words, said
 from exporters.packing import unpack
 from exporters.prometheus import Metrics
+from exporters.recent import Recent
 from exporters.recovery import recover_all
+from exporters.retention import Keep
+from exporters.routes import Sources, app_of
 from exporters.settings import Settings, settings_of
-from exporters.web import Health, Web
+from exporters.web import Web
 from measure.records import SECOND
 from measure.wire import Record
 
@@ -33,22 +42,29 @@ class CannotStart(Exception):
     """One line: what cannot be had, why, and what to change."""
 
 
-def main(arguments: list[str], *, enrich: Callable[[Record], Record] | None = None) -> int:
-    """Run until the measuring process says goodbye or is gone; gives the exit code.
+def main(
+    arguments: list[str],
+    *,
+    enrich: Callable[[Record], Record] | None = None,
+    conclude: Conclude | None = None,
+) -> int:
+    """Run until the main process says goodbye or is gone; gives the exit code.
 
-    ``enrich`` may add to each ``session_finished`` before it is written.
+    ``enrich`` may add to each ``session_finished`` before it is written; ``conclude`` ends a
+    session whose process died in the middle of it.
     """
-    if len(arguments) != 1 or not arguments[0].isdigit():
+    if len(arguments) != 2 or not all(argument.isdigit() for argument in arguments):
         sys.stderr.write("exporters: this process is started by speechbench, not by hand\n")
         return 2
     _step_back()
-    with socket.socket(fileno=int(arguments[0])) as sock:
-        inbox = Inbox(sock)
+    ours, door = (socket.socket(fileno=int(argument)) for argument in arguments)
+    with ours, door:
+        inbox = Inbox(ours)
         settings = _settings(inbox)
         if settings is None:
             return 1  # the measuring process is gone already
         try:
-            _export(inbox, settings, enrich)
+            _export(inbox, Entrance(door), settings, enrich, conclude)
         except CannotStart as error:
             inbox.say(said("failed", str(error)))
             return 1
@@ -77,12 +93,19 @@ def _settings(inbox: Inbox) -> Settings | None:
     return None
 
 
-def _export(inbox: Inbox, settings: Settings, enrich: Callable[[Record], Record] | None) -> None:
+def _export(
+    inbox: Inbox,
+    entrance: Entrance,
+    settings: Settings,
+    enrich: Callable[[Record], Record] | None,
+    conclude: Conclude | None,
+) -> None:
     """Open everything, say so, and take records to the end. Raises CannotStart."""
     live = LiveView(Console(stderr=True)) if settings.live else None
     writer = LineWriter(STDERR) if live is None else LiveWriter(live)
     metrics = Metrics(settings.streams, settings.schedules, settings.build, settings.models)
     health = Health(CLOCK.mono_ns)
+    recent = Recent(settings.version, socket.gethostname())
     log = _log(writer, settings)
     directory = _directory(settings)
     intake: Intake
@@ -95,11 +118,26 @@ def _export(inbox: Inbox, settings: Settings, enrich: Callable[[Record], Record]
         About(socket.gethostname(), _boot_id(), settings.version, settings.config_sha256),
         CLOCK,
         say,
-        limits=Limits(settings.segment_bytes, int(settings.segment_s * SECOND)),
+        limits=_limits(settings),
+        keep=_keep(settings),
         synced=metrics.journal_synced,
     )
-    intake = Intake(inbox, journal, metrics, log, health, CLOCK, 1, enrich=enrich, live=live)
-    web = _web(settings, metrics, health)
+    intake = Intake(
+        inbox,
+        journal,
+        metrics,
+        log,
+        health,
+        CLOCK,
+        1,
+        entrance=entrance,
+        enrich=enrich,
+        conclude=conclude,
+        live=live,
+        recent=recent,
+    )
+    sources = Sources(metrics.registry, health, recent, time.time)
+    web = _web(settings, sources)
     try:
         recovered = recover_all(directory, intake.say)
         _open(journal, directory)
@@ -138,6 +176,19 @@ def _log(writer: LineWriter | LiveWriter, settings: Settings) -> Log:
     )
 
 
+def _limits(settings: Settings) -> Limits:
+    return Limits(
+        settings.segment_bytes,
+        int(settings.segment_s * SECOND),
+        reserve_bytes=settings.reserve_bytes,
+    )
+
+
+def _keep(settings: Settings) -> Keep:
+    age_s = settings.keep_age_s
+    return Keep(None if age_s is None else int(age_s * SECOND), settings.keep_bytes)
+
+
 def _directory(settings: Settings) -> Path:
     directory = Path(settings.journal_directory)
     try:
@@ -160,12 +211,12 @@ def _open(journal: Journal, directory: Path) -> None:
         ) from error
 
 
-def _web(settings: Settings, metrics: Metrics, health: Health) -> Web | None:
+def _web(settings: Settings, sources: Sources) -> Web | None:
     if settings.listen is None:
         return None
     host, port = settings.listen
     try:
-        return Web((host, port), metrics.registry, health)
+        return Web((host, port), app_of(sources))
     except OSError as error:
         raise CannotStart(
             f"metrics: cannot listen on {host} port {port}: {error.strerror or error}; "

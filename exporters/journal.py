@@ -4,6 +4,9 @@
                   │ refused: cut back to the last good record, close, count what is lost
                   └─ room again: a new segment, which begins with how many were lost
 
+Before the disk is full, at ``reserve_bytes`` of free space, it says that it is: what has begun can
+then still be written, and nothing new should begin.
+
 See exporters/segment.py for what is in a file and how it is read.
 """
 
@@ -11,12 +14,14 @@ import os
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from exporters.packing import pack
-from exporters.recovery import Say, close_as, lock, sync_directory
-from exporters.segment import CLOSED, MAGIC, OPEN, SCHEMA, framed
+from exporters.frame import framed
+from exporters.open_segment import OpenSegment
+from exporters.packing import pack, unpack
+from exporters.recovery import Say
+from exporters.retention import Keep, prune
+from exporters.segment import SCHEMA
 from measure.records import SECOND
 from measure.wire import Record
 
@@ -41,13 +46,22 @@ class About:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """When a segment is full, how often it is made durable, when a full disk has room again."""
+    """When a segment is full, how often it is made durable, when a disk is full and has room."""
 
     segment_bytes: int = 64 << 20
     segment_ns: int = 24 * 3600 * SECOND
     sync_ns: int = SECOND
     retry_ns: int = SECOND
+    reserve_bytes: int = 0
+    """With less than this free the journal says that it is full, and goes on as long as it can."""
     room_bytes: int = 16 << 20
+    """What must be free beyond the reserve before a full journal goes on."""
+    prune_ns: int = 3600 * SECOND
+    """How often it is seen to what need not be kept; also whenever a segment begins."""
+
+
+_MOST_NAMED = 10_000
+"""How many sessions that lost records are told by name at once."""
 
 
 class Journal:
@@ -61,6 +75,7 @@ class Journal:
         say: Say,
         *,
         limits: Limits | None = None,
+        keep: Keep | None = None,
         synced: Callable[[int], None] = lambda _ns: None,
     ) -> None:
         """``synced`` is told how many nanoseconds each flush to the disk took."""
@@ -69,14 +84,21 @@ class Journal:
         self.written_bytes = 0
         self.lost = 0
         """Refused by the disk, over all time."""
+        self.sessions_partial = 0
+        """Sessions of which at least one record was refused, over all time."""
         self._directory = directory
         self._about = about
         self._clock = clock
         self._say = say
         self._limits = limits or Limits()
+        self._keep = keep or Keep()
         self._synced = synced
-        self._segment: _Writing | None = None
+        self._segment: OpenSegment | None = None
+        self._named_ns = 0
         self._untold = 0
+        self._partial: set[str] = set()
+        self._low = False
+        self._prune_due_ns = 0
         self.dirty = False
         """Something is written that is not yet durable."""
         self._sync_due_ns = 0
@@ -85,7 +107,15 @@ class Journal:
 
     @property
     def full(self) -> bool:
-        """Records are being refused: the disk is full or broken, or the journal is closed."""
+        """Nothing new should begin: records are refused, or soon will be.
+
+        The disk is full, nearly full, or broken, or the journal is closed.
+        """
+        return self.refusing or self._low
+
+    @property
+    def refusing(self) -> bool:
+        """Records are being refused now."""
         return self._segment is None
 
     @property
@@ -96,17 +126,19 @@ class Journal:
     def open(self) -> None:
         """Begin the first segment. Raises OSError where that is not possible."""
         self._begin()
+        self._see_to_room()
+        self._prune()
 
     def append(self, payload: bytes) -> bool:
         """Write one packed record; False where it was lost. It is durable after the next sync."""
         if self._segment is None:
-            self._lose()
+            self._lose(payload)
             return False
         frame = framed(payload)
         try:
             self._segment.write(frame)
         except OSError as error:
-            self._lose()
+            self._lose(payload)
             self._fail(error)
             return False
         self._count(1, len(frame))
@@ -130,8 +162,11 @@ class Journal:
         self._synced(ended_ns - started_ns)
 
     def tick(self) -> None:
-        """Do what is due by now: sync, begin a new segment, try a full disk again."""
+        """Do what is due by now: sync, begin a new segment, look for room, remove what is old."""
         now_ns = self._clock.mono_ns()
+        self._see_to_room()
+        if now_ns >= self._prune_due_ns:
+            self._prune()
         if self._segment is None:
             if now_ns >= self._retry_due_ns:
                 self._resume()
@@ -148,7 +183,13 @@ class Journal:
         self._end()
 
     def _begin(self) -> None:
-        segment = _Writing.create(self._directory, self._clock)
+        segment = OpenSegment.create(
+            self._directory,
+            began_ns=self._clock.mono_ns(),
+            wall_ns=self._clock.wall_ns(),
+            after_ns=self._named_ns,
+        )
+        self._named_ns = segment.named_ns
         try:
             segment.write(framed(pack(self._header(segment))))
             if self._untold:
@@ -156,7 +197,7 @@ class Journal:
         except OSError:
             segment.remove()
             raise
-        self._segment, self._untold = segment, 0
+        self._segment, self._untold, self._partial = segment, 0, set()
         self._count(segment.records, segment.size)
         self._say("info", "journal_opened", path=str(segment.path))
 
@@ -167,7 +208,7 @@ class Journal:
             self.dirty = True
             self._sync_due_ns = self._clock.mono_ns() + self._limits.sync_ns
 
-    def _header(self, segment: "_Writing") -> Record:
+    def _header(self, segment: OpenSegment) -> Record:
         return {
             "k": "segment",
             "t": segment.began_ns,
@@ -180,12 +221,13 @@ class Journal:
             "config_sha256": self._about.config_sha256,
         }
 
-    def _told_loss(self, segment: "_Writing") -> Record:
+    def _told_loss(self, segment: OpenSegment) -> Record:
         return {
             "k": "records_lost",
             "t": segment.began_ns,
             "count": self._untold,
             "why": "journal_full",
+            "sessions": sorted(self._partial),
         }
 
     def _end(self) -> Path | None:
@@ -220,6 +262,7 @@ class Journal:
             self._begin()
         except OSError as error:
             self._fail(error)
+        self._prune()
 
     def _fail(self, error: OSError) -> None:
         path = self.path or self._directory
@@ -237,97 +280,49 @@ class Journal:
             free_bytes=_free_bytes(self._directory),
         )
 
-    def _lose(self) -> None:
+    def _lose(self, payload: bytes) -> None:
         self.lost += 1
         self._untold += 1
+        session_id = unpack(payload).get("s")
+        if isinstance(session_id, str) and len(self._partial) < _MOST_NAMED:
+            self.sessions_partial += session_id not in self._partial
+            self._partial.add(session_id)
 
     def _resume(self) -> None:
         """Begin a new segment if there is room; stay quiet if there is not, it has been said."""
         self._retry_due_ns = self._clock.mono_ns() + self._retry_ns
         free = _free_bytes(self._directory)
-        if free is not None and free < self._limits.room_bytes:
+        if free is not None and free < self._limits.reserve_bytes + self._limits.room_bytes:
             return
-        lost = self._untold
+        lost, partial = self._untold, len(self._partial)
         try:
             self._begin()
         except OSError:
             return
-        self._say("warning", "journal_resumed", path=str(self.path), records_lost=lost)
+        self._say(
+            "warning",
+            "journal_resumed",
+            path=str(self.path),
+            records_lost=lost,
+            sessions_partial=partial,
+        )
 
+    def _see_to_room(self) -> None:
+        """Notice that the disk is nearly full, and that it no longer is."""
+        reserve = self._limits.reserve_bytes
+        free = _free_bytes(self._directory) if reserve else None
+        if free is None:
+            return
+        if not self._low and free < reserve:
+            self._low = True
+            self._say("error", "journal_disk_low", free_bytes=free, reserve_bytes=reserve)
+        elif self._low and free >= reserve + self._limits.room_bytes:
+            self._low = False
+            self._say("warning", "journal_disk_has_room", free_bytes=free, reserve_bytes=reserve)
 
-class _Writing:
-    """A segment being written: an append-only file, claimed by this process."""
-
-    def __init__(self, fd: int, path: Path, began_ns: int, wall_ns: int) -> None:
-        self.fd = fd
-        self.path = path
-        self.began_ns = began_ns
-        self.wall_ns = wall_ns
-        self.records = 0
-        self.size = 0
-
-    @classmethod
-    def create(cls, directory: Path, clock: Clock) -> "_Writing":
-        """A new segment, named after the moment. Raises OSError."""
-        began_ns, wall_ns = clock.mono_ns(), clock.wall_ns()
-        for later_us in range(1000):
-            path = directory / (_stamp(wall_ns, later_us) + OPEN)
-            if path.with_name(path.name.removesuffix(OPEN) + CLOSED).exists():
-                continue
-            try:
-                fd = os.open(
-                    path,
-                    os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC,
-                    0o640,
-                )
-            except FileExistsError:
-                continue
-            segment = cls(fd, path, began_ns, wall_ns)
-            if not lock(fd, path):  # another process took the new file for an abandoned one
-                os.close(fd)
-                continue
-            try:
-                segment.write_raw(MAGIC)
-                sync_directory(directory)
-            except OSError:
-                segment.remove()
-                raise
-            return segment
-        raise FileExistsError(f"{directory}: every name for a new segment is taken")
-
-    def write(self, frame: bytes) -> None:
-        """All of a frame or nothing. Raises OSError."""
-        self.write_raw(frame)
-        self.records += 1
-
-    def write_raw(self, piece: bytes) -> None:
-        left = memoryview(piece)
-        try:
-            while left:  # once, unless the disk is nearly full: then the second write says why
-                left = left[os.write(self.fd, left) :]
-        except OSError:
-            os.ftruncate(self.fd, self.size)
-            raise
-        self.size += len(piece)
-
-    def close(self) -> Path:
-        """Make it durable and give it its last name. Raises OSError; closes it in any case."""
-        try:
-            os.fsync(self.fd)
-            return close_as(self.path, CLOSED)
-        finally:
-            os.close(self.fd)
-
-    def remove(self) -> None:
-        """Undo a segment that could not even be begun."""
-        self.path.unlink()
-        os.close(self.fd)
-
-
-def _stamp(wall_ns: int, later_us: int) -> str:
-    """A moment as a file name; names sort as their moments do."""
-    moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=wall_ns // 1000 + later_us)
-    return f"{moment:%Y%m%dT%H%M%S.%f}Z"
+    def _prune(self) -> None:
+        self._prune_due_ns = self._clock.mono_ns() + self._limits.prune_ns
+        prune(self._directory, self._keep, self._clock.wall_ns(), self._say)
 
 
 def _free_bytes(directory: Path) -> int | None:

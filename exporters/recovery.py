@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from exporters.segment import CLOSED, OPEN, TORN, Segment
+from exporters.segment import CLOSED, OPEN, TORN, Damage, Segment
 
 
 class Say(Protocol):
@@ -28,10 +28,13 @@ class Recovered:
     good_bytes: int
     dropped_bytes: int
     damage: str | None
+    """Why they were cut off; None where the file ends with its last record."""
+    gaps: tuple[Damage, ...] = ()
+    """Damage between good records; it stays where it is, and readers go past it."""
 
 
 def recover(path: Path) -> Recovered | None:
-    """Close an abandoned segment: cut at the first bad frame, keep what is cut as ``….torn``.
+    """Close an abandoned segment: cut after the last good record, keep what is cut as ``….torn``.
 
     None where the file is in use, or another process has just dealt with it. Raises OSError where
     the disk refuses; nothing is lost then, and the next start tries again.
@@ -79,20 +82,27 @@ def sync_directory(directory: Path) -> None:
 
 def _recover(path: Path, fd: int) -> Recovered:
     end = Segment(path, any_schema=True).scan()
-    good = end.offset if end.records else 0
-    dropped = os.fstat(fd).st_size - good if end.damage else 0
+    tail = end.gaps[-1] if end.gaps and end.gaps[-1].tail else None
     torn = None
-    if dropped:
-        torn = _keep_tail(path, fd, good)
-        os.ftruncate(fd, good)
+    if tail is not None and tail.size_bytes:
+        torn = _keep_tail(path, fd, end.good_bytes)
+        os.ftruncate(fd, end.good_bytes)
     os.fsync(fd)
-    if good:
+    if end.records:
         closed = close_as(path, CLOSED)
     else:
         closed = None
         path.unlink()
         sync_directory(path.parent)
-    return Recovered(closed, torn, end.records, good, dropped, end.damage)
+    return Recovered(
+        closed,
+        torn,
+        end.records,
+        end.good_bytes,
+        0 if tail is None else tail.size_bytes,
+        None if tail is None else tail.why,
+        tuple(gap for gap in end.gaps if not gap.tail),
+    )
 
 
 def _keep_tail(path: Path, fd: int, offset: int) -> Path:
@@ -120,6 +130,15 @@ def recover_all(directory: Path, say: Say) -> list[Recovered]:
         if recovered is None:
             continue
         found.append(recovered)
+        for gap in recovered.gaps:
+            say(
+                "error",
+                "journal_damaged",
+                path=str(recovered.path),
+                offset=gap.offset,
+                bytes=gap.size_bytes,
+                reason=gap.why,
+            )
         say(
             "warning" if recovered.damage else "info",
             "journal_tail_truncated" if recovered.damage else "journal_recovered",

@@ -49,6 +49,12 @@ class Settings:
     """The labels of ``model_info``, one map for each model."""
     segment_bytes: int = 64 << 20
     segment_s: float = 24 * 3600.0
+    reserve_bytes: int = 0
+    """With less than this free on the journal's disk nothing new is measured."""
+    keep_age_s: float | None = None
+    """How old segments may become; None: they are all kept."""
+    keep_bytes: int | None = None
+    """How large the journal may become; None: as large as the disk lets it."""
 
     def __post_init__(self) -> None:
         _one_of("log format", self.log_format, FORMATS)

@@ -58,12 +58,24 @@ class Summary:
     first_partial_wer: float | None
     late_p99_ms: float | None
     signature: str
+    harness_error: str = ""
+    """What this harness adds to a time on its host, in words; empty where nothing is said of it."""
 
     @property
     def success_rate(self) -> float | None:
         """Of those that say something about the provider; None where none does."""
         asked = self.answered + self.failed
         return self.answered / asked if asked else None
+
+
+def ranked(summaries: Sequence[Summary]) -> list[Summary]:
+    """The quickest first; last those that have no time, which is no good time."""
+
+    def place(summary: Summary) -> tuple[bool, float]:
+        p50_ms = summary.time_to_final_ms.p50
+        return (True, 0.0) if p50_ms is None else (False, p50_ms)
+
+    return sorted(summaries, key=place)
 
 
 def run_table(rows: Sequence[Row]) -> Table:
@@ -106,6 +118,8 @@ def summary_view(summary: Summary) -> RenderableType:
         f"{_percent(summary.first_partial_wer)} % of the first partial (weighted by seconds)",
     )
     lines.add_row("  our own lateness", f"{_ms(summary.late_p99_ms, digits=2)} ms (p99 of frames)")
+    if summary.harness_error:
+        lines.add_row("  our own error", summary.harness_error)
     return Group(lines, Text(f"  {summary.signature}", style="dim"))
 
 
@@ -121,7 +135,7 @@ def print_run(console: Console, rows: Sequence[Row], summaries: Sequence[Summary
     for row in rows:
         if row.note:
             console.print(Text(f"{row.clip}, {row.model}: {row.note}", style="yellow"))
-    for summary in summaries:
+    for summary in ranked(summaries):
         console.print()
         console.print(summary_view(summary))
 
@@ -134,6 +148,7 @@ def _counts(summary: Summary) -> str:
     rate = summary.success_rate
     said = [f"{summary.answered} of {summary.answered + summary.failed} answered"]
     said += [f"success {rate:.0%}"] if rate is not None else []
+    said += [f"failed {1 - rate:.0%}"] if rate is not None and summary.failed else []
     said += (
         [f"{summary.voided} not counted: our own fault, or nothing to measure"]
         if summary.voided
@@ -144,6 +159,8 @@ def _counts(summary: Summary) -> str:
 
 
 def _spread(spread: Spread) -> str:
+    if spread.p50 is None:
+        return "n/a"
     return f"p50 {_ms(spread.p50)} ms, p95 {_ms(spread.p95)} ms"
 
 

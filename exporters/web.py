@@ -1,64 +1,40 @@
-"""The HTTP endpoint of the exporter process: /metrics, /-/healthy, /-/ready."""
+"""The HTTP endpoint of the exporter process: the server; what it answers is exporters/routes.py.
+
+Each connection is answered in a thread of its own, so many at a time; the TLS handshake happens
+there too, so that a client that says nothing keeps nobody else waiting.
+"""
 
 import socket
+import ssl
 import threading
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from socketserver import TCPServer, ThreadingMixIn
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
 
-from prometheus_client import CollectorRegistry, make_wsgi_app
-
-from measure.records import SECOND
-
-if TYPE_CHECKING:
-    from wsgiref.types import StartResponse, WSGIEnvironment
-
-SILENT_NS = 5 * SECOND
-"""For how long the measuring process may be silent and still be thought well."""
 AT_ONCE = 16
 """How many requests are answered at the same time; more are turned away."""
 _PATIENCE_S = 10.0
 """How long a client may take over its request."""
 
-
-@dataclass(slots=True)
-class Health:
-    """What the two questions are answered from; written by one thread, read by others."""
-
-    now_ns: Callable[[], int]
-    heard_ns: int = field(init=False)
-    """When the measuring process last gave a sign of life."""
-    ready: bool = False
-    """It says that it measures: everything is open and it is not ending."""
-    journal_full: bool = False
-
-    def __post_init__(self) -> None:
-        self.heard_ns = self.now_ns()
-
-    def unwell(self) -> str | None:
-        """Why this host is not healthy; None where it is."""
-        silent_ns = self.now_ns() - self.heard_ns
-        if silent_ns > SILENT_NS:
-            return f"the measuring process has been silent for {silent_ns / SECOND:.0f} s"
-        return None
-
-    def unready(self) -> str | None:
-        """Why nothing can be measured now; None where it can."""
-        if self.journal_full:
-            return "the journal is full"
-        return None if self.ready else "starting or ending"
+Tls = Callable[[], ssl.SSLContext | None]
+"""How the next connection is protected; None: it is not."""
 
 
 class Web:
     """The endpoint, answering in threads of its own until ``close``."""
 
     def __init__(
-        self, listen: tuple[str, int], registry: CollectorRegistry, health: Health
+        self,
+        listen: tuple[str, int] | socket.socket,
+        app: Any,  # noqa: ANN401
+        tls: Tls = lambda: None,
     ) -> None:
-        """Begin to answer. Raises OSError where the address or port cannot be had."""
-        self._server = _Server(listen, _app(registry, health))
+        """Begin to answer. Raises OSError where the address or port cannot be had.
+
+        ``listen`` may be a socket that somebody else listens on for us already.
+        """
+        self._server = _Server(listen, app, tls)
         self._thread = threading.Thread(
             target=self._server.serve_forever, kwargs={"poll_interval": 0.1}, daemon=True
         )
@@ -67,7 +43,7 @@ class Web:
     @property
     def address(self) -> str:
         """``host:port`` as it really is."""
-        host, port = self._server.server_address[:2]
+        host, port = self._server.socket.getsockname()[:2]
         return f"[{host!s}]:{port}" if ":" in str(host) else f"{host!s}:{port}"
 
     def close(self) -> None:
@@ -89,16 +65,32 @@ class _Server(ThreadingMixIn, WSGIServer):
     block_on_close = False
     request_queue_size = 64
 
-    def __init__(self, listen: tuple[str, int], app: Any) -> None:  # noqa: ANN401
-        if ":" in listen[0]:
-            self.address_family = socket.AF_INET6
+    def __init__(
+        self,
+        listen: tuple[str, int] | socket.socket,
+        app: Any,  # noqa: ANN401
+        tls: Tls,
+    ) -> None:
         self._free = threading.BoundedSemaphore(AT_ONCE)
-        super().__init__(listen, _Handler)
+        self._tls = tls
+        if isinstance(listen, socket.socket):
+            super().__init__(("", 0), _Handler, bind_and_activate=False)
+            self.socket.close()
+            self.socket = listen
+            self._note_address()
+        else:
+            if ":" in listen[0]:
+                self.address_family = socket.AF_INET6
+            super().__init__(listen, _Handler)
         self.set_app(app)
 
     def server_bind(self) -> None:
         """Bind without asking a name server for this host's name, which may take seconds."""
         TCPServer.server_bind(self)
+        self._note_address()
+
+    def _note_address(self) -> None:
+        self.server_address = self.socket.getsockname()
         self.server_name, self.server_port = str(self.server_address[0]), self.server_address[1]
         self.setup_environ()
 
@@ -110,41 +102,19 @@ class _Server(ThreadingMixIn, WSGIServer):
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:  # noqa: ANN401
         try:
-            super().process_request_thread(request, client_address)
+            super().process_request_thread(self._protected(request), client_address)
+        except OSError:  # no TLS that we understand, or it has gone away
+            self.shutdown_request(request)
         finally:
             self._free.release()
 
+    def _protected(self, request: socket.socket) -> socket.socket:
+        """The connection with TLS around it, where that is asked for."""
+        context = self._tls()
+        if context is None:
+            return request
+        request.settimeout(_PATIENCE_S)
+        return context.wrap_socket(request, server_side=True)
+
     def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ANN401
         """Nothing: the client has gone away in the middle; that is its own affair."""
-
-
-def _app(
-    registry: CollectorRegistry, health: Health
-) -> "Callable[[WSGIEnvironment, StartResponse], Iterable[bytes]]":
-    metrics = make_wsgi_app(registry)
-    questions = {"/-/healthy": health.unwell, "/-/ready": health.unready}
-
-    def app(environ: "WSGIEnvironment", start: "StartResponse") -> Iterable[bytes]:
-        path, method = environ["PATH_INFO"], environ["REQUEST_METHOD"]
-        if path == "/metrics":
-            answer: Iterable[bytes] = metrics(environ, start)
-            return answer
-        if path not in questions:
-            return _said(start, "404 Not Found", "there is /metrics, /-/healthy and /-/ready here")
-        if method not in ("GET", "HEAD"):
-            return _said(start, "405 Method Not Allowed", "GET or HEAD")
-        trouble = questions[path]()
-        if trouble is None:
-            return _said(start, "200 OK", "yes")
-        return _said(start, "503 Service Unavailable", trouble)
-
-    return app
-
-
-def _said(start: "StartResponse", status: str, line: str) -> Iterable[bytes]:
-    body = (line + "\n").encode()
-    start(
-        status,
-        [("Content-Type", "text/plain; charset=utf-8"), ("Content-Length", str(len(body)))],
-    )
-    return [body]

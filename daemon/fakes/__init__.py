@@ -12,16 +12,18 @@ from daemon.fakes.script import (
     GARBAGE,
     HUGE,
     Faults,
+    Flood,
     HangUp,
     Interjection,
     Line,
     Moment,
+    Pieces,
     Refusal,
     Script,
     spoken,
 )
 from daemon.fakes.server import Fake, listening, serve
-from daemon.fakes.wire import Stamped, Visit
+from daemon.fakes.visit import Stamped, Visit
 
 FAKES: dict[str, type[Fake]] = {"deepgram": FakeDeepgram, "gladia": FakeGladia}
 """Every fake by the name of its provider."""
@@ -36,10 +38,12 @@ __all__ = [
     "FakeDeepgram",
     "FakeGladia",
     "Faults",
+    "Flood",
     "HangUp",
     "Interjection",
     "Line",
     "Moment",
+    "Pieces",
     "Refusal",
     "Script",
     "Stamped",

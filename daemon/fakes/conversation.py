@@ -12,8 +12,9 @@ from itertools import count
 import trio
 
 from daemon.fakes.dialect import Audio, Dialect, Finish, Force, Wrong
-from daemon.fakes.script import Faults, HangUp, Interjection, Line, Moment, Script
-from daemon.fakes.wire import Stamped, Visit, WebSocket, reset, shut
+from daemon.fakes.script import Faults, Flood, HangUp, Interjection, Line, Moment, Script
+from daemon.fakes.visit import Stamped, Visit
+from daemon.fakes.wire import WebSocket, reset, shut
 
 HOLD_S = 60.0
 """For how long a fake that has stopped reading keeps its connection."""
@@ -63,7 +64,7 @@ class Conversation:
         stream: trio.abc.Stream,
         visit: Visit,
     ) -> None:
-        self._script = script
+        self._script = script = script.with_overtaking() if faults.overtaking else script
         self._faults = faults
         self._dialect = dialect
         self._socket = socket
@@ -74,6 +75,8 @@ class Conversation:
         self._answers = iter(script.answers)
         self._reached: set[Moment] = set()
         self._open_text = ""
+        self._overtaken: list[str] = []
+        """Partials that wait for the next final."""
         self._alive_s = trio.current_time()
         self._finishing = False
         self._over = trio.CancelScope()
@@ -97,8 +100,7 @@ class Conversation:
             if self._stops_reading:
                 await trio.sleep(HOLD_S)
                 return
-            idle_s = math.inf if self._finishing else (self._dialect.idle_s or math.inf)
-            with trio.move_on_at(self._alive_s + idle_s) as idle:
+            with trio.move_on_at(self._alive_s + self._idle_s) as idle:
                 came = await self._socket.receive()
             if idle.cancelled_caught:
                 self._hang_up_as(self._dialect.idle())
@@ -111,8 +113,18 @@ class Conversation:
                 self._take(came)
 
     @property
+    def _idle_s(self) -> float:
+        if self._finishing:
+            return math.inf
+        own_s = self._dialect.idle_s or math.inf
+        return own_s if self._faults.idle_s is None else self._faults.idle_s
+
+    @property
     def _audio_ms(self) -> float:
-        return len(self._visit.audio) / 2 * 1000 / self._dialect.rate_hz
+        return self._ms(self._visit.audio_bytes)
+
+    def _ms(self, audio_bytes: int) -> float:
+        return audio_bytes / 2 * 1000 / self._dialect.rate_hz
 
     @property
     def _stops_reading(self) -> bool:
@@ -125,8 +137,10 @@ class Conversation:
         match self._dialect.heard(message):
             case Wrong() as wrong:
                 self._hang_up_as(wrong)
+            case Audio(pcm) if self._ms(len(pcm)) < self._faults.min_audio_ms:
+                self._hang_up_as(Wrong(1008, "too little audio in one message"))
             case Audio(pcm) if not self._finishing:
-                self._visit.audio += pcm
+                self._visit.hear_audio(pcm)
                 self._audio_came()
             case Force():
                 self._force_came()
@@ -141,7 +155,7 @@ class Conversation:
     def _force_came(self) -> None:
         self._reach(Moment.FORCE)
         for line in self._faults.bend_answer(next(self._answers, ())):
-            self._later(line.after_s, partial(self._say, line, answer=True))
+            self._later(self._faults.delay_s + line.after_s, partial(self._say, line, answer=True))
 
     def _finish_came(self) -> None:
         self._finishing = not self._faults.finish_unanswered
@@ -159,10 +173,13 @@ class Conversation:
             yield start_ms, 0.0, partial(self._tell_speech, starts=True, audio_ms=start_ms)
             yield end_ms, 0.0, partial(self._tell_speech, starts=False, audio_ms=end_ms)
         for line in lines if self._dialect.forces else faults.bend(lines):
-            yield line.audio_ms, line.after_s, partial(self._say, line)
+            yield line.audio_ms, faults.delay_s + line.after_s, partial(self._say, line)
         for one in faults.interjections:
             if one.moment is Moment.AUDIO:
                 yield one.audio_ms, one.after_s, partial(self._interject, one)
+        if faults.flood and faults.flood.moment is Moment.AUDIO:
+            flood = faults.flood
+            yield flood.audio_ms, flood.after_s, partial(self._flood, flood)
         if faults.hang_up and faults.hang_up.moment is Moment.AUDIO:
             yield (
                 faults.hang_up.audio_ms,
@@ -181,6 +198,8 @@ class Conversation:
         for one in self._faults.interjections:
             if one.moment is moment:
                 self._later(one.after_s, partial(self._interject, one))
+        if self._faults.flood and self._faults.flood.moment is moment:
+            self._later(self._faults.flood.after_s, partial(self._flood, self._faults.flood))
         if self._faults.hang_up and self._faults.hang_up.moment is moment:
             self._later(self._faults.hang_up.after_s, partial(self._stop, self._faults.hang_up))
 
@@ -197,12 +216,31 @@ class Conversation:
         message = self._dialect.transcript(
             text, final=line.final, marked=bool(line.marked), audio_ms=self._audio_ms
         )
-        if message is None:
+        if message is None or (self._faults.no_partials and not line.final):
+            return
+        if line.waits:
+            self._overtaken.append(message)
             return
         last = line.final and (answer or not self._dialect.forces)
-        await self._socket.send(*[message] * line.times, close=self._close_with(last=last))
+        messages = [message] * line.times
+        if line.final:
+            messages += self._overtaken
+            self._overtaken = []
+        await self._socket.send(*messages, close=self._close_with(last=last))
         if last:
             self._reach(Moment.FINAL)
+
+    async def _flood(self, flood: Flood, nth: int = 0, started_s: float | None = None) -> None:
+        """One of so many, each at its own moment; the others are still to come."""
+        started_s = trio.current_time() if started_s is None else started_s
+        message = self._dialect.transcript(
+            flood.text, final=False, marked=False, audio_ms=self._audio_ms
+        )
+        if message is not None:
+            await self._socket.send(message)
+        if nth + 1 < flood.times:
+            due_s = started_s + (nth + 1) / flood.per_s
+            self._agenda.add(due_s, partial(self._flood, flood, nth + 1, started_s))
 
     def _close_with(self, *, last: bool) -> tuple[int, str] | None:
         """The Close that leaves together with the final, where that is the fault."""

@@ -7,6 +7,7 @@ faults = Faults(hang_up=HangUp(Moment.FORCE, reset=True))
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import islice, pairwise
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,8 @@ class Line:
     """It is marked as the answer to a force; None: as the provider does it, finals of answers."""
     times: int = 1
     """How often it is said in one breath."""
+    waits: bool = False
+    """It is said only behind the next final, which overtakes it."""
 
 
 def spoken(text: str, start_ms: float, end_ms: float, *, after_s: float = 0.0) -> tuple[Line, ...]:
@@ -50,6 +53,18 @@ class Script:
     """What is left to say when the stream is finished; None: the words of an open partial."""
     finish_s: float = 0.05
     """How long it takes to finish the stream."""
+
+    def with_overtaking(self) -> "Script":
+        """Each final overtakes the partial before it: in the lines, and from them to an answer."""
+        said = [*sorted(self.lines, key=lambda line: (line.audio_ms, line.after_s))]
+        counts = [len(said)]
+        for answer in self.answers:
+            said += sorted(answer, key=lambda line: line.after_s)
+            counts.append(len(answer))
+        pairs = pairwise([*said, Line(None)])
+        bent = iter([replace(one, waits=not one.final and after.final) for one, after in pairs])
+        lines, *answers = (tuple(islice(bent, count)) for count in counts)
+        return replace(self, lines=lines, answers=tuple(answers))
 
     @classmethod
     def for_force(
@@ -133,11 +148,53 @@ class Refusal:
 
 
 @dataclass(frozen=True, slots=True)
+class Flood:
+    """More partials than anybody can want."""
+
+    moment: Moment
+    audio_ms: float = 0.0
+    after_s: float = 0.0
+    text: str = "flood"
+    per_s: float = 1000.0
+    for_s: float = 1.0
+
+    @property
+    def times(self) -> int:
+        """How many there are."""
+        return max(1, round(self.per_s * self.for_s))
+
+
+@dataclass(frozen=True, slots=True)
+class Pieces:
+    """How one message leaves: in how many websocket frames, and in how many TCP segments."""
+
+    frames: int = 1
+    segments: int = 1
+    gap_s: float = 0.02
+    """Between two segments; long enough for each to arrive alone."""
+
+    def cut(self, wire: bytes) -> list[bytes]:
+        """``wire`` in so many segments, or in as many as it has bytes."""
+        count = max(1, min(self.segments, len(wire)))
+        return [
+            wire[nth * len(wire) // count : (nth + 1) * len(wire) // count] for nth in range(count)
+        ]
+
+
+@dataclass(frozen=True, slots=True)
 class Faults:
     """What a fake does wrong; as it stands, nothing."""
 
+    connections: tuple[int, ...] | None = None
+    """Which connections, counted from 1, are treated so; None: all."""
     listening: bool = True
     """False: nobody listens at its address, connections are refused."""
+    black_hole: bool = False
+    """No packet is ever answered at its address: connecting just takes for ever."""
+    tcp_s: float = 0.0
+    """For so long, from the start and after each connection, no other one is let in."""
+    tls_s: float = 0.0
+    """How long the TLS handshake is kept waiting."""
     refusal: Refusal | None = None
     prepare_s: float = 0.0
     """How long the HTTP request before the stream is kept waiting."""
@@ -147,8 +204,19 @@ class Faults:
     interjections: tuple[Interjection, ...] = ()
     stops_reading_ms: float | None = None
     """After so much audio nothing more is read; it goes on speaking."""
+    min_audio_ms: float = 0.0
+    """A shorter piece of audio is refused as the provider refuses what it cannot read."""
+    idle_s: float | None = None
+    """It hangs up after so long without audio or a sign of life; None: as the provider does."""
+    flood: Flood | None = None
+    pieces: Pieces = Pieces()
+    delay_s: float = 0.0
+    """By how much every transcript is late."""
     no_final: bool = False
     """The final that is waited for never comes."""
+    no_partials: bool = False
+    overtaking: bool = False
+    """Each final overtakes the partial before it."""
     final_delay_s: float = 0.0
     duplicate_final: bool = False
     split_final: int = 1
@@ -162,6 +230,11 @@ class Faults:
     """The message that ends the stream is ignored, a Close is not."""
     close_unanswered: bool = False
     """No Close is ever sent and the connection stays open until the other side ends it."""
+
+    def befall(self, connection: int) -> "Faults":
+        """What goes wrong on the connection of this number."""
+        spared = self.connections is not None and connection not in self.connections
+        return Faults() if spared else self
 
     def bend(self, lines: Iterable[Line]) -> tuple[Line, ...]:
         """``lines`` as they come with these faults; only finals are bent."""

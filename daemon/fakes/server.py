@@ -7,6 +7,9 @@
 Whatever a fake was sent, and what it said, is in ``fake.visits``: one for each connection.
 """
 
+import math
+import os
+import socket as stdlib_socket
 import ssl
 from abc import ABC, abstractmethod
 from collections import deque
@@ -22,8 +25,10 @@ import wsproto.utilities
 
 from daemon.fakes.conversation import Conversation
 from daemon.fakes.dialect import Dialect
+from daemon.fakes.door import Door
 from daemon.fakes.script import Faults, Moment, Refusal, Script
-from daemon.fakes.wire import Http, Visit, reset, shut
+from daemon.fakes.visit import Tell, Visit
+from daemon.fakes.wire import Http, reset, shut
 from providers.codec import HttpRequest, HttpResponse
 
 VISITS_KEPT = 64
@@ -51,6 +56,11 @@ class Fake(ABC):
         self.visits: deque[Visit] = deque(maxlen=VISITS_KEPT)
         self.numbers = count(1)
         """For whatever a provider numbers: streams, sessions."""
+        self.tell: Tell | None = None
+        """Is told of all that is heard and said, as it happens."""
+        self.keeps = True
+        """Visits keep all of it; else only counts, for a fake that runs for long."""
+        self._connections = count(1)
 
     @abstractmethod
     def asked(self, request: HttpRequest, *, secure: bool) -> HttpResponse | Dialect:
@@ -60,59 +70,67 @@ class Fake(ABC):
         """There is a key and it is the right one."""
         return bool(key) and self._key in (None, key)
 
-    async def converse(self, stream: trio.abc.Stream) -> None:
+    async def converse(self, stream: trio.abc.Stream, *, tls: ssl.SSLContext | None = None) -> None:
         """Serve one connection to its end. No failure of the other side gets out of here."""
-        visit = Visit()
+        visit = Visit(next(self._connections), self.tell, keeps=self.keeps)
         self.visits.append(visit)
+        faults = self.faults.befall(visit.number)
         try:
-            await self._serve(stream, visit)
+            if tls is not None:
+                await trio.sleep(faults.tls_s)
+                stream = trio.SSLStream(stream, tls, server_side=True)
+            await self._serve(stream, visit, faults)
         except* Gone:
             pass  # the other side may leave whenever it likes
         finally:
             await trio.aclose_forcefully(stream)
             visit.end()
 
-    async def _serve(self, stream: trio.abc.Stream, visit: Visit) -> None:
-        if await self._spoilt_at_once(stream):
+    async def _serve(self, stream: trio.abc.Stream, visit: Visit, faults: Faults) -> None:
+        if await _spoilt_at_once(stream, faults):
             return
         http = Http(stream, visit)
+        secure = isinstance(stream, trio.SSLStream)
         while (request := await http.request()) is not None:
-            answer = await self._answer(request, secure=isinstance(stream, trio.SSLStream))
+            answer = await self._answer(request, faults, secure=secure)
             if isinstance(answer, HttpResponse):
                 await http.answer(answer)
                 continue
             try:
-                socket = await http.upgrade(request, answer.subprotocol)
+                socket = await http.upgrade(request, answer.subprotocol, faults.pieces)
             except (wsproto.utilities.RemoteProtocolError, UnicodeError) as error:
                 await http.answer(HttpResponse(400, {}, str(error).encode()))
                 continue
-            conversation = Conversation(self.script, self.faults, answer, socket, stream, visit)
+            conversation = Conversation(self.script, faults, answer, socket, stream, visit)
             await conversation.hold()
             return
         await shut(stream)
 
-    async def _spoilt_at_once(self, stream: trio.abc.Stream) -> bool:
-        """What goes wrong before a word was read; True where that is all there will be."""
-        for one in self.faults.interjections:
-            if one.moment is Moment.CONNECTED:
-                message = one.message
-                raw = message.encode() if isinstance(message, str) else message
-                await trio.sleep(one.after_s)
-                await stream.send_all(raw * one.times)
-        hang_up = self.faults.hang_up
-        if hang_up is None or hang_up.moment is not Moment.CONNECTED:
-            return False
-        await trio.sleep(hang_up.after_s)
-        await (reset if hang_up.reset else shut)(stream)
-        return True
-
-    async def _answer(self, request: HttpRequest, *, secure: bool) -> HttpResponse | Dialect:
+    async def _answer(
+        self, request: HttpRequest, faults: Faults, *, secure: bool
+    ) -> HttpResponse | Dialect:
         websocket = request.headers.get("upgrade", "").lower() == "websocket"
-        await trio.sleep(self.faults.handshake_s if websocket else self.faults.prepare_s)
-        refusal = self.faults.refusal
+        await trio.sleep(faults.handshake_s if websocket else faults.prepare_s)
+        refusal = faults.refusal
         if refusal is not None and (websocket or not refusal.upgrade):
             return _refused(refusal)
         return self.asked(request, secure=secure)
+
+
+async def _spoilt_at_once(stream: trio.abc.Stream, faults: Faults) -> bool:
+    """What goes wrong before a word was read; True where that is all there will be."""
+    for one in faults.interjections:
+        if one.moment is Moment.CONNECTED:
+            message = one.message
+            raw = message.encode() if isinstance(message, str) else message
+            await trio.sleep(one.after_s)
+            await stream.send_all(raw * one.times)
+    hang_up = faults.hang_up
+    if hang_up is None or hang_up.moment is not Moment.CONNECTED:
+        return False
+    await trio.sleep(hang_up.after_s)
+    await (reset if hang_up.reset else shut)(stream)
+    return True
 
 
 def _refused(refusal: Refusal) -> HttpResponse:
@@ -151,12 +169,19 @@ async def serve(
         if not fake.faults.listening:
             task_status.started(address)
             await trio.sleep_forever()  # the port is ours, so that nobody else answers there
-        socket.listen(128)
+        slow_s = math.inf if fake.faults.black_hole else fake.faults.tcp_s
+        socket.listen(0 if slow_s else 128)
+        listener = _listener(socket, slow_s)
         task_status.started(address)
-        listener: trio.abc.Listener[trio.abc.Stream] = trio.SocketListener(socket)
-        await trio.serve_listeners(
-            fake.converse, [listener if tls is None else trio.SSLListener(listener, tls)]
-        )
+        await trio.serve_listeners(partial(fake.converse, tls=tls), [listener])
+
+
+def _listener(
+    socket: trio.socket.SocketType, slow_s: float
+) -> trio.abc.Listener[trio.SocketStream]:
+    if not slow_s:
+        return trio.SocketListener(socket)
+    return Door(stdlib_socket.socket(fileno=os.dup(socket.fileno())), slow_s)
 
 
 def _address(fake: Fake, host: str, port: int, *, secure: bool) -> str:

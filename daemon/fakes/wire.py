@@ -6,7 +6,7 @@ undone what a well-behaved server would do. The only time it knows is trio's clo
 
 import socket
 import struct
-from dataclasses import dataclass, field
+from itertools import pairwise
 
 import h11
 import trio
@@ -22,50 +22,12 @@ from wsproto.events import (
     TextMessage,
 )
 
-from daemon.clock import now_ns
+from daemon.fakes.script import Pieces
+from daemon.fakes.visit import Stamped, Visit
 from providers.codec import HttpRequest, HttpResponse
 
 LINGER_S = 2.0
 """How long the other side is given to end its half of a connection that we have ended."""
-
-
-@dataclass(frozen=True, slots=True)
-class Stamped:
-    """Something that came or went at ``at_ns``."""
-
-    at_ns: int
-    kind: str
-    """text, binary, ping, pong, close, end; for a request its method, for its answer http."""
-    payload: bytes = field(default=b"", repr=False)
-
-    @property
-    def text(self) -> str:
-        return self.payload.decode()
-
-
-class Visit:
-    """What happened on one connection, each with its moment. It only grows."""
-
-    def __init__(self) -> None:
-        self.connected_ns = now_ns()
-        self.requests: list[HttpRequest] = []
-        self.heard: list[Stamped] = []
-        """What the other side sent."""
-        self.said: list[Stamped] = []
-        """What the fake sent; stamped once the stream has taken it."""
-        self.audio = bytearray()
-        """All samples that came, in whatever wrapping."""
-
-    def hear(self, kind: str, payload: bytes = b"") -> None:
-        self.heard.append(Stamped(now_ns(), kind, payload))
-
-    def end(self) -> None:
-        """The connection is over, in order or not, whoever ended it."""
-        if not self.heard or self.heard[-1].kind != "end":
-            self.hear("end")
-
-    def say(self, kind: str, payload: bytes = b"") -> None:
-        self.said.append(Stamped(now_ns(), kind, payload))
 
 
 class Http:
@@ -119,7 +81,9 @@ class Http:
         await self._stream.send_all(b"".join(self._h11.send(event) or b"" for event in events))
         self._visit.say("http", response.body)
 
-    async def upgrade(self, request: HttpRequest, subprotocol: str | None) -> "WebSocket":
+    async def upgrade(
+        self, request: HttpRequest, subprotocol: str | None, pieces: Pieces
+    ) -> "WebSocket":
         """The websocket that ``request``, the last one, asks for. Raises wsproto's errors."""
         trailing, _ = self._h11.trailing_data
         protocol = WSConnection(ConnectionType.SERVER)
@@ -131,16 +95,23 @@ class Http:
         await self._stream.send_all(protocol.send(AcceptConnection(subprotocol=subprotocol)))
         self._visit.say("http", b"101")
         protocol.receive_data(trailing)
-        return WebSocket(self._stream, protocol, self._visit)
+        return WebSocket(self._stream, protocol, self._visit, pieces)
 
 
 class WebSocket:
     """An open websocket. One task may receive while others send."""
 
-    def __init__(self, stream: trio.abc.Stream, protocol: WSConnection, visit: Visit) -> None:
+    def __init__(
+        self,
+        stream: trio.abc.Stream,
+        protocol: WSConnection,
+        visit: Visit,
+        pieces: Pieces,
+    ) -> None:
         self._stream = stream
         self._protocol = protocol
         self._visit = visit
+        self._leaving_in = pieces
         self._sending = trio.Lock()
         self._pieces = bytearray()
         """Of a message that is not yet whole."""
@@ -190,7 +161,8 @@ class WebSocket:
         """
         if self._protocol.state is not ConnectionState.OPEN or not (messages or close):
             return
-        wire = b"".join(_framed(self._protocol, message, raw) for message in messages)
+        frames = self._leaving_in.frames
+        wire = b"".join(_framed(self._protocol, message, raw, frames) for message in messages)
         if close is not None:
             wire += self._protocol.send(CloseConnection(*close))
         await self._send(wire)
@@ -200,8 +172,12 @@ class WebSocket:
             self._visit.say("close", f"{close[0]} {close[1]}".rstrip().encode())
 
     async def _send(self, wire: bytes) -> None:
+        first, *others = self._leaving_in.cut(wire)
         async with self._sending:
-            await self._stream.send_all(wire)
+            await self._stream.send_all(first)
+            for segment in others:
+                await trio.sleep(self._leaving_in.gap_s)
+                await self._stream.send_all(segment)
 
     async def close(self, code: int, reason: str = "") -> None:
         """The websocket ends in good order: Close, the other's Close, then the connection."""
@@ -229,12 +205,22 @@ def _kept(message: str | bytes) -> tuple[str, bytes]:
     return ("text", message.encode()) if isinstance(message, str) else ("binary", message)
 
 
-def _framed(protocol: WSConnection, message: str | bytes, raw: bool) -> bytes:
+def _framed(protocol: WSConnection, message: str | bytes, raw: bool, frames: int) -> bytes:
     if raw:
         return _kept(message)[1]
-    if isinstance(message, str):
-        return protocol.send(TextMessage(message))
-    return protocol.send(BytesMessage(bytearray(message)))
+    count = max(1, min(frames, len(message)))
+    cuts = [nth * len(message) // count for nth in range(count + 1)]
+    return b"".join(
+        _frame(protocol, message[start:end], last=end == len(message))
+        for start, end in pairwise(cuts)
+    )
+
+
+def _frame(protocol: WSConnection, piece: str | bytes, *, last: bool) -> bytes:
+    """The next frame of a message."""
+    if isinstance(piece, str):
+        return protocol.send(TextMessage(piece, message_finished=last))
+    return protocol.send(BytesMessage(bytearray(piece), message_finished=last))
 
 
 async def shut(stream: trio.abc.Stream) -> None:

@@ -1,6 +1,6 @@
 """A journal on a disk that becomes full and has room again; run as a process of its own.
 
-``python -m tests.exporters.full_disk DIRECTORY limit|tmpfs|again``: prints what happened as JSON.
+``python -m tests.exporters.full_disk DIRECTORY STORY``: prints what happened as JSON.
 """
 
 import json
@@ -12,13 +12,16 @@ from pathlib import Path
 
 from exporters.journal import Limits
 from exporters.packing import pack
-from tests.exporters.records import Hand, Said, journal_in
+from tests.exporters.records import Hand, Said, finished, journal_in, started
 
 LIMIT_BYTES = 20_000
+RESERVE_BYTES = 60_000
 
 
 def main(directory: Path, how: str) -> None:
-    print(json.dumps(_again(directory) if how == "again" else _once(directory, how)))  # noqa: T201
+    stories = {"again": _again, "reserve": _reserve}
+    happened = stories[how](directory) if how in stories else _once(directory, how)
+    print(json.dumps(happened))  # noqa: T201
 
 
 def _once(directory: Path, how: str) -> dict[str, object]:
@@ -67,6 +70,58 @@ def _again(directory: Path) -> dict[str, object]:
         waited_s.append(seconds)
     journal.close()
     return {"waited_s": waited_s, "lost": journal.lost}
+
+
+def _reserve(directory: Path) -> dict[str, object]:
+    """Sessions begin only while the journal is not full; one goes on whatever it says."""
+    hand, said = Hand(), Said()
+    make_room = _filled(directory)
+    limits = Limits(reserve_bytes=RESERVE_BYTES, room_bytes=100_000)
+    journal = journal_in(directory, hand, said, limits)
+
+    def session(name: str) -> None:
+        for record in (started(name), *[_said(name)] * 8, finished(name)):
+            journal.append(pack(record))
+            hand.turn(0.25)
+            journal.tick()
+
+    journal.append(pack(started("endless")))
+    begun = 0
+    while not journal.full:
+        session(f"s-{begun}")
+        begun += 1
+    lost_at_the_reserve, refusing = journal.lost, journal.refusing
+    while not journal.refusing:
+        journal.append(pack(_said("endless")))
+    for _ in range(4):
+        journal.append(pack(_said("endless")))
+    _make_a_little_room(directory)
+    hand.turn(100)
+    journal.tick()
+    still_full = journal.full
+    make_room()
+    hand.turn(100)
+    journal.tick()
+    full_with_room = journal.full
+    journal.append(pack(finished("endless")))
+    session("after")
+    journal.close()
+    return {
+        "begun": begun,
+        "lost_at_the_reserve": lost_at_the_reserve,
+        "refusing_at_the_reserve": refusing,
+        "still_full": still_full,
+        "full_with_room": full_with_room,
+        "lost": journal.lost,
+        "partial": journal.sessions_partial,
+        "low": said.fields("journal_disk_low"),
+        "resumed": said.fields("journal_resumed"),
+        "events": said.events,
+    }
+
+
+def _said(session_id: str) -> dict[str, object]:
+    return {"k": "message_received", "t": 1, "s": session_id, "raw": "x" * 500}
 
 
 def _limited(_directory: Path) -> Callable[[], None]:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from exporters.handoff import Handoff, Losses
-from exporters.intake import Inbox
+from exporters.inbox import Inbox
 from exporters.packets import PACKET_BYTES, Ready, Report, in_words, said
 from exporters.packing import MAX_RECORD_BYTES, unpack
 

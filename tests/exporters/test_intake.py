@@ -1,62 +1,20 @@
 """The desk: each record goes to the journal, the metrics and the log, over a real socket."""
 
-import os
 import select
 import shutil
-import socket
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import orjson
 import pytest
 
-from exporters.handoff import Handoff, Losses
-from exporters.intake import Inbox, Intake
-from exporters.journal import Journal
-from exporters.logs import LineWriter, Log
-from exporters.metric_table import PREFIX
+from exporters.handoff import Losses
+from exporters.inbox import Inbox
 from exporters.packets import Report, heard, said
-from exporters.prometheus import Metrics
-from exporters.settings import Stream
-from exporters.web import Health
-from tests.exporters.records import ABOUT, STREAM, Hand, Said, finished, journalled, started
+from tests.exporters.desk import Desk
+from tests.exporters.records import STREAM, finished, journalled, started
 
 CANARY = "canary-1234567890"
-
-
-class Desk:
-    """An intake with all it needs, in this process, fed through a socket."""
-
-    def __init__(self, directory: Path) -> None:
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
-        self.sockets = ours, theirs
-        self.directory = directory
-        self.hand = Hand()
-        self.handoff = Handoff(ours)
-        self.metrics = Metrics([Stream(**STREAM)])
-        self.health = Health(self.hand.clock.mono_ns)
-        self.journal = Journal(directory, ABOUT, self.hand.clock, Said())
-        self.journal.open()
-        self._page, self._ink = os.pipe()
-        self._writer = LineWriter(self._ink)
-        log = Log(self._writer, self.hand.clock, style="json")
-        inbox = Inbox(theirs)
-        self.intake = Intake(inbox, self.journal, self.metrics, log, self.health, self.hand.clock)
-
-    def serve(self) -> list[dict[str, Any]]:
-        """Everything put so far, to a goodbye; gives the log's lines."""
-        self.handoff.say("goodbye")
-        self.intake.run()
-        self._writer.close()
-        os.close(self._ink)
-        with open(self._page, encoding="utf-8") as page:
-            return [orjson.loads(line) for line in page]
-
-    def value(self, name: str, **labels: str) -> float | None:
-        return self.metrics.registry.get_sample_value(PREFIX + name, labels)
 
 
 @pytest.fixture
@@ -65,8 +23,7 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
     directory.mkdir()
     desk = Desk(directory)
     yield desk
-    for sock in desk.sockets:
-        sock.close()
+    desk.close()
 
 
 def test_a_record_is_journalled_counted_and_told(desk: Desk) -> None:
@@ -206,7 +163,7 @@ def test_records_that_the_disk_refuses_are_reported(desk: Desk) -> None:
 
 
 def test_the_last_word_waits_for_room(desk: Desk) -> None:
-    ours, theirs = desk.sockets
+    ours, theirs = desk.sockets[:2]
     inbox = Inbox(theirs)
     while inbox.say(said("report", 0, 0, False, False)):
         pass

@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 
-from exporters.journal import Journal, Limits
+from exporters.export import session_rows
+from exporters.journal import Clock, Journal, Limits
+from exporters.open_segment import OpenSegment
 from exporters.packing import pack
 from exporters.recovery import recover_all
 from exporters.segment import read, read_journal
@@ -117,6 +119,21 @@ def test_a_new_segment_begins_when_one_is_old_enough(tmp_path: Path) -> None:
     assert names(tmp_path) == ["20231114T223000.000000Z.sbj", "20231115T223000.000000Z.sbj"]
 
 
+def test_segments_stay_in_order_when_the_wall_clock_steps_back(tmp_path: Path) -> None:
+    hand = Hand()
+    wall_ns = [1_700_000_000 * S]
+    clock = Clock(hand.clock.mono_ns, lambda: wall_ns[0])
+    journal = Journal(tmp_path, ABOUT, clock, Said(), limits=Limits(segment_bytes=500))
+    journal.open()
+    for i in range(100):
+        wall_ns[0] -= S
+        assert journal.append(note(i))
+    journal.close()
+    assert [record["i"] for record in journalled(tmp_path, "note")] == list(range(100))
+    walls = [record["wall_ns"] for record in journalled(tmp_path, "segment")]
+    assert walls == sorted(walls, reverse=True)  # what the clock said is kept as it was
+
+
 def test_two_journals_in_one_directory_do_not_meet(tmp_path: Path) -> None:
     hand = Hand()
     one, two = journal_in(tmp_path, hand), journal_in(tmp_path, hand)
@@ -192,24 +209,121 @@ def test_a_disk_that_is_full_again_at_once_is_tried_less_and_less_often(tmp_path
     assert sum(told) == happened["lost"] == len(told) == 8  # each loss is told once
 
 
-def test_a_full_disk_stops_the_journal_and_room_lets_it_go_on(tmp_path: Path) -> None:
-    """On a real small disk, in a mount namespace of its own."""
-    small, kept = tmp_path / "small", tmp_path / "kept"
+def small_disk(directory: Path, how: str, size: str) -> tuple[dict[str, Any], Path]:
+    """What happened on a real small disk, in a mount namespace of its own; and what it held."""
+    small, kept = directory / "small", directory / "kept"
     small.mkdir()
-    mount = f"mount -t tmpfs -o size=256k none {small}"
-    unshare = shutil.which("unshare")
-    if (
-        unshare is None
-        or subprocess.run(
-            [unshare, "--mount", "sh", "-c", mount], capture_output=True, check=False
-        ).returncode
-    ):
-        pytest.skip("no right to mount a small disk here")
-    script = f'{mount} && "$@" && cp -r {small} {kept}'
-    happened = full_disk(small, "tmpfs", unshare, "--mount", "sh", "-c", script, "sh")
+    mount = f"mount -t tmpfs -o size={size} none {small}"
+    unshare = shutil.which("unshare") or "unshare"
+    for space in ([unshare, "--mount"], [unshare, "--user", "--map-root-user", "--mount"]):
+        try:
+            tried = subprocess.run([*space, "sh", "-c", mount], capture_output=True, check=False)
+        except FileNotFoundError:
+            break
+        if not tried.returncode:
+            script = f'{mount} && "$@" && cp -r {small} {kept}'
+            return full_disk(small, how, *space, "sh", "-c", script, "sh"), kept
+    pytest.skip("no right to mount a small disk here")
+
+
+def test_a_full_disk_stops_the_journal_and_room_lets_it_go_on(tmp_path: Path) -> None:
+    happened, kept = small_disk(tmp_path, "tmpfs", "256k")
     assert happened["error"] == "No space left on device"
     assert happened["still_full"]
     check_full_disk(kept, happened)
+
+
+def test_at_the_reserve_it_is_full_and_all_that_has_begun_is_still_written(tmp_path: Path) -> None:
+    """On a disk of 1 MiB: nothing is lost but what goes on until the disk is really full."""
+    happened, kept = small_disk(tmp_path, "reserve", "1m")
+    assert happened["begun"] > 50
+    assert (happened["lost_at_the_reserve"], happened["refusing_at_the_reserve"]) == (0, False)
+    assert happened["low"]["free_bytes"] < happened["low"]["reserve_bytes"] == 60_000
+    assert (happened["still_full"], happened["full_with_room"]) == (True, False)
+    assert (happened["lost"], happened["partial"]) == (5, 1)
+    assert happened["resumed"]["records_lost"] == 5
+    assert happened["resumed"]["sessions_partial"] == 1
+    assert happened["events"] == [
+        *("journal_opened", "journal_disk_low", "journal_write_failed"),
+        *("journal_disk_has_room", "journal_opened", "journal_resumed"),
+    ]
+    journal = read_journal(kept)
+    rows = {row["session_id"]: row["complete"] for row in session_rows(journal)}
+    assert journal.damaged == []
+    assert rows == {
+        "endless": False,
+        "after": True,
+        **{f"s-{i}": True for i in range(happened["begun"])},
+    }
+
+
+def test_without_a_reserve_the_free_space_is_no_matter(tmp_path: Path) -> None:
+    journal = journal_in(tmp_path, Hand())
+    journal.tick()
+    assert not journal.full
+    journal.close()
+
+
+def test_a_disk_below_the_reserve_is_said_at_once_and_once(tmp_path: Path) -> None:
+    hand, said = Hand(), Said()
+    journal = journal_in(tmp_path, hand, said, Limits(reserve_bytes=1 << 62))
+    assert (journal.full, journal.refusing) == (True, False)
+    for _ in range(5):
+        hand.turn(1)
+        journal.tick()
+    assert journal.append(note(1))
+    journal.close()
+    assert said.events == ["journal_opened", "journal_disk_low"]
+    assert [record["i"] for record in journalled(tmp_path)] == [1]
+
+
+def test_it_is_full_until_there_is_clearly_room_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the two limits it stays as it was: measuring does not flicker."""
+    free = [100]
+    monkeypatch.setattr("exporters.journal._free_bytes", lambda _directory: free[0])
+    journal = journal_in(tmp_path, Hand(), limits=Limits(reserve_bytes=60, room_bytes=100))
+    seen = []
+    for free[0] in (160, 60, 59, 60, 159, 160, 60, 59):
+        journal.tick()
+        seen.append(journal.full)
+    journal.close()
+    assert seen == [False, False, True, True, True, False, False, True]
+
+
+def test_a_refusing_journal_goes_on_only_with_the_reserve_and_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    free, hand = [1000], Hand()
+    monkeypatch.setattr("exporters.journal._free_bytes", lambda _directory: free[0])
+    journal = journal_in(tmp_path, hand, limits=Limits(reserve_bytes=60, room_bytes=100))
+    monkeypatch.setattr(OpenSegment, "write", _no_room)
+    assert not journal.append(note(1))
+    monkeypatch.undo()
+    monkeypatch.setattr("exporters.journal._free_bytes", lambda _directory: free[0])
+    seen = []
+    for free[0] in (59, 159, 160):
+        hand.turn(100)
+        journal.tick()
+        seen.append(journal.refusing)
+    journal.close()
+    assert seen == [True, True, False]
+
+
+def _no_room(*_: object) -> None:
+    raise OSError(28, "No space left on device")
+
+
+def test_which_sessions_lost_records_is_told_with_the_loss(tmp_path: Path) -> None:
+    journal = Journal(tmp_path, ABOUT, Hand().clock, Said())
+    for session_id in ("b", "a", "b"):
+        journal.append(pack({"k": "note", "s": session_id}))
+    journal.append(note(1))
+    journal.open()
+    journal.close()
+    (told,) = journalled(tmp_path)
+    assert (told["count"], told["sessions"], journal.sessions_partial) == (4, ["a", "b"], 2)
 
 
 def test_a_killed_writer_loses_no_record_for_which_append_had_returned(tmp_path: Path) -> None:

@@ -317,7 +317,7 @@ def test_start_waits_until_it_works(tmp_path: Path) -> None:
     assert exporter.ended() == 0
 
 
-@pytest.mark.parametrize("arguments", [[], ["x"], ["3", "4"]])
+@pytest.mark.parametrize("arguments", [[], ["x"], ["3"], ["3", "x"], ["3", "4", "5"]])
 def test_started_by_hand_it_says_that_it_is_not_meant_to_be(arguments: list[str]) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "exporters", *arguments],

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from exporters.frame import framed
 from exporters.packing import pack
 from exporters.recovery import close_as, lock, recover, recover_all
-from exporters.segment import CLOSED, MAGIC, framed, read
+from exporters.segment import CLOSED, MAGIC, read
 from measure.wire import Record
 from tests.exporters.records import Hand, Said, journal_in, journalled
 from tests.exporters.test_segment import RECORDS, ends_of, segment_of
@@ -41,6 +42,37 @@ def test_a_torn_tail_is_cut_off_and_kept(abandoned: Path) -> None:
     assert recovered.torn.stat().st_mode & 0o137 == 0
     assert recovered.path is not None
     assert read(recovered.path).scan().damage is None
+
+
+def test_damage_between_good_records_costs_none_of_those_behind_it(abandoned: Path) -> None:
+    whole, ends = bytearray(segment_of(RECORDS)), ends_of(RECORDS)
+    whole[ends[7] + 9] ^= 1
+    abandoned.write_bytes(whole + b"tail")
+    recovered = recover(abandoned)
+    assert recovered is not None
+    assert (recovered.records, recovered.good_bytes, recovered.dropped_bytes) == (39, ends[-1], 4)
+    assert [(gap.offset, gap.size_bytes) for gap in recovered.gaps] == [
+        (ends[7], ends[8] - ends[7])
+    ]
+    assert recovered.path is not None
+    assert recovered.path.read_bytes() == whole
+    records = [record for record in read(recovered.path) if record["k"] == "note"]
+    assert records == RECORDS[:7] + RECORDS[8:]
+
+
+def test_damage_that_stays_is_said(abandoned: Path) -> None:
+    whole, ends = bytearray(segment_of(RECORDS)), ends_of(RECORDS)
+    whole[ends[7] + 9] ^= 1
+    abandoned.write_bytes(whole)
+    said = Said()
+    recover_all(abandoned.parent, said)
+    assert said.events == ["journal_damaged", "journal_recovered"]
+    assert said.fields("journal_damaged") == {
+        "path": str(abandoned.with_name("1.sbj")),
+        "offset": ends[7],
+        "bytes": ends[8] - ends[7],
+        "reason": "checksum: the record is not what was written",
+    }
 
 
 def test_whatever_is_cut_off_no_byte_is_lost(abandoned: Path) -> None:

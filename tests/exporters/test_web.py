@@ -1,16 +1,26 @@
 """The HTTP endpoint, asked for real over loopback."""
 
+import base64
 import gzip
 import http.client
+import json
 import socket
+import ssl
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
+from typing import Any
 
+import bcrypt
 import pytest
+import trustme
 
+from exporters.health import Health
 from exporters.prometheus import Metrics
+from exporters.recent import Recent
+from exporters.routes import Sources, app_of
 from exporters.settings import Stream
-from exporters.web import AT_ONCE, Health, Web
+from exporters.web import AT_ONCE, Web
+from exporters.web_config import WebConfig
 from measure.records import SECOND
 from tests.exporters.records import STREAM, Hand, finished, started
 
@@ -25,9 +35,16 @@ def served() -> Iterator[Served]:
     metrics = Metrics([Stream(**STREAM)])
     metrics.take(started())
     metrics.take(finished())
-    web = Web(("127.0.0.1", 0), metrics.registry, health)
+    recent = Recent("0.1.0", "host-1")
+    recent.take(finished())
+    web = Web(("127.0.0.1", 0), app_of(Sources(metrics.registry, health, recent, lambda: 0.0)))
     yield web, health, hand
     web.close()
+
+
+def empty_app() -> object:
+    recent = Recent("0.1.0", "host-1")
+    return app_of(Sources(Metrics().registry, Health(lambda: 0), recent, lambda: 0.0))
 
 
 def asked(
@@ -93,7 +110,12 @@ def test_it_is_ready_when_it_measures_and_can_keep_what_it_measures(served: Serv
 @pytest.mark.parametrize(
     ("method", "path", "status"),
     [
-        ("GET", "/", 404),
+        ("GET", "/", 200),
+        ("GET", "/config", 200),
+        ("GET", "/nothing", 404),
+        ("GET", "/-/reload", 405),
+        ("POST", "/-/reload", 403),
+        ("GET", "/api/v1/sessions?since=yesterday", 400),
         ("GET", "/metrics/more", 404),
         ("POST", "/metrics", 405),
         ("POST", "/-/healthy", 405),
@@ -108,7 +130,7 @@ def test_there_is_nothing_else(served: Served, method: str, path: str, status: i
 def test_a_taken_port_is_an_error(served: Served) -> None:
     host, port = served[0].address.split(":")
     with pytest.raises(OSError, match="Address already in use"):
-        Web((host, int(port)), Metrics().registry, served[1])
+        Web((host, int(port)), empty_app())
 
 
 def test_an_ipv6_address_will_do() -> None:
@@ -117,7 +139,7 @@ def test_an_ipv6_address_will_do() -> None:
             probe.bind(("::1", 0))
     except OSError:
         pytest.skip("no IPv6 on this host")
-    web = Web(("::1", 0), Metrics().registry, Health(lambda: 0))
+    web = Web(("::1", 0), empty_app())
     try:
         assert web.address.startswith("[::1]:")
         assert asked(web, "/-/healthy")[0] == 200
@@ -155,3 +177,78 @@ def test_one_client_after_the_other_may_ask_as_often_as_it_likes(served: Served)
 def test_silence_is_counted_from_the_start() -> None:
     hand = Hand()
     assert Health(hand.clock.mono_ns).heard_ns == 1000 * SECOND
+
+
+def test_the_newest_sessions_are_lines_of_json(served: Served) -> None:
+    status, headers, body = asked(served[0], "/api/v1/sessions")
+    assert (status, headers["Content-Type"]) == (200, "application/x-ndjson")
+    (line,) = body.splitlines()
+    assert json.loads(line)["session_id"] == "s-1"
+    assert asked(served[0], "/api/v1/sessions?since=1700000007")[2] == b""
+    assert asked(served[0], "/api/v1/sessions?since=1700000006.5")[2] == body
+
+
+def test_the_page_allows_no_scripts(served: Served) -> None:
+    status, headers, body = asked(served[0], "/")
+    assert status == 200
+    assert headers["Content-Security-Policy"].startswith("default-src 'none'")
+    assert b"speechbench on host-1" in body
+
+
+def test_a_head_has_no_body(served: Served) -> None:
+    status, headers, body = asked(served[0], "/", "HEAD")
+    assert (status, body) == (200, b"")
+    assert int(headers["Content-Length"]) > 500
+
+
+@contextmanager
+def other(**changes: Any) -> Iterator[Web]:  # noqa: ANN401
+    """A server with something special."""
+    tls = changes.pop("tls", lambda: None)
+    listen = changes.pop("listen", ("127.0.0.1", 0))
+    recent = Recent("0.1.0", "host-1")
+    sources = Sources(Metrics().registry, Health(lambda: 0), recent, lambda: 0.0, **changes)
+    web = Web(listen, app_of(sources), tls)
+    try:
+        yield web
+    finally:
+        web.close()
+
+
+def test_a_reload_says_whether_it_worked() -> None:
+    answers = iter([None, "speechbench.toml: model[1].name: there is no model of that name"])
+    with other(reload=lambda: next(answers)) as web:
+        assert asked(web, "/-/reload", "POST")[0] == 200
+        status, _, body = asked(web, "/-/reload", "PUT")
+        assert (status, body[:24]) == (500, b"speechbench.toml: model[")
+
+
+def test_without_the_password_nothing_is_shown() -> None:
+    hashed = bcrypt.hashpw(b"open sesame", bcrypt.gensalt(4))
+    with other(protection=lambda: WebConfig(users={"reader": hashed})) as web:
+        for path in ("/", "/metrics", "/-/healthy", "/config", "/nothing"):
+            status, headers, _ = asked(web, path)
+            assert status == 401
+            assert headers["WWW-Authenticate"].startswith("Basic ")
+        right = "Basic " + base64.b64encode(b"reader:open sesame").decode()
+        assert asked(web, "/metrics", Authorization=right)[0] == 200
+
+
+def test_over_tls_it_answers_who_trusts_it_and_nobody_in_plain() -> None:
+    authority = trustme.CA()
+    server, client = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), ssl.create_default_context()
+    authority.issue_cert("127.0.0.1").configure_cert(server)
+    authority.configure_trust(client)
+    with other(tls=lambda: server) as web:
+        with closing(http.client.HTTPSConnection(web.address, context=client)) as connection:
+            connection.request("GET", "/-/healthy")
+            assert connection.getresponse().status == 200
+        with pytest.raises((OSError, http.client.HTTPException)):
+            asked(web, "/-/healthy")
+
+
+def test_a_socket_that_another_opened_will_do() -> None:
+    listening = socket.create_server(("127.0.0.1", 0))
+    with other(listen=listening) as web:
+        assert web.address == "{}:{}".format(*listening.getsockname())
+        assert asked(web, "/-/healthy")[0] == 200

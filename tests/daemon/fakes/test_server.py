@@ -1,10 +1,7 @@
 """Fakes on the real loopback, and whatever any client may do to one."""
 
 import json
-import signal
 import ssl
-import subprocess
-import sys
 from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -288,32 +285,6 @@ async def test_a_fake_forgets_its_oldest_visits() -> None:
         await ours.aclose()
         await fake.converse(theirs)
     assert len(fake.visits) == 64
-
-
-@pytest.mark.parametrize("name", FAKES)
-async def test_it_runs_as_a_program_of_its_own_until_it_is_interrupted(name: str) -> None:
-    command = [sys.executable, "-m", "daemon.fakes", name]
-    with trio.fail_after(60):
-        process = await trio.lowlevel.open_process(command, stdout=subprocess.PIPE, cwd=ROOT)
-        assert process.stdout is not None
-        async with process.stdout:
-            address = bytes(await process.stdout.receive_some()).decode()
-            async with await connected(address.strip()) as stream:
-                response = await exchanged(stream, "GET", "/nowhere", {}, b"")
-            process.send_signal(signal.SIGINT)
-            assert await process.wait() == 0
-    assert response.status == 404
-
-
-async def test_a_port_that_is_taken_is_one_clear_line() -> None:
-    async with listening(FakeDeepgram()) as address:
-        port = str(urlsplit(address).port)
-        command = [sys.executable, "-m", "daemon.fakes", "deepgram", "--port", port]
-        with trio.fail_after(60):
-            result = await trio.run_process(command, capture_stderr=True, check=False, cwd=ROOT)
-    assert result.returncode == 1
-    line = result.stderr.decode()
-    assert line == f"cannot listen on 127.0.0.1 port {port}: Address already in use\n"
 
 
 async def converses(fake: Fake, noise: list[bytes]) -> None:
