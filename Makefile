@@ -7,12 +7,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet
 
-.PHONY: demo test check lock clean help
+.PHONY: demo test check mutants bench lock clean help
 
 help:
 	@echo 'make demo    measure the built-in recogniser with real speech (two minutes, no keys)'
 	@echo 'make test    all tests (under three minutes)'
 	@echo 'make check   style, types, import rules'
+	@echo 'make mutants small faults planted in the heart, to see that a test notices each'
+	@echo 'make bench   side by side with other clients (twelve minutes; BENCH=--quick: three)'
 	@echo 'make .venv   only the environment, with .venv/bin/speechbench'
 
 # The environment of a benchmark host: exactly the lock, and this program from this folder.
@@ -34,6 +36,12 @@ $(VENV)/installed-dev: $(VENV)/installed requirements-dev.lock
 	@$(PIP) install --no-deps --require-hashes --requirement requirements-dev.lock
 	@touch $@
 
+# The same and what the benchmarks measure against.
+$(VENV)/installed-bench: $(VENV)/installed requirements-bench.lock
+	@echo 'Installing what is compared into $(VENV) …' >&2
+	@$(PIP) install --no-deps --require-hashes --requirement requirements-bench.lock
+	@touch $@
+
 .venv: $(VENV)/installed
 	@touch $(VENV)
 
@@ -50,13 +58,26 @@ check: $(VENV)/installed-dev
 	@$(BIN)/lint-imports --no-cache
 	@$(BIN)/python -m tests.names
 
+# MUTANTS names files of measure/, such as stopwatch.py; without any, all of them.
+mutants: $(VENV)/installed-dev
+	@$(BIN)/python -m tests.measure.mutants $(MUTANTS)
+
+# Alone on the host, as root or with the right to real-time priority: docs/performance.md says what
+# was there. BENCH takes --quick, --json and --docs FOLDER.
+bench: $(VENV)/installed-bench
+	@$(BIN)/python -m benchmarks $(BENCH)
+
 # For maintainers, with uv: names, versions and hashes of what pyproject.toml asks for.
 lock:
 	uv pip compile --universal --generate-hashes --no-header --no-annotate \
 	  --group build --extra local pyproject.toml -o requirements.lock
 	uv pip compile --universal --generate-hashes --no-header --no-annotate \
 	  --group dev -c requirements.lock pyproject.toml -o requirements-dev.lock
+	uv pip compile --universal --generate-hashes --no-header --no-annotate \
+	  --group bench -c requirements.lock -c requirements-dev.lock pyproject.toml \
+	  -o requirements-bench.lock
 	$(PYTHON) -m tests.trim_lock requirements.lock requirements-dev.lock
+	$(PYTHON) -m tests.trim_lock requirements.lock requirements-bench.lock
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -13,10 +13,15 @@ COMMANDS = {
     "run": "measure clips now, and show a table",
     "daemon": "measure on and on, for Prometheus, logs and journal",
     "check": "look over a configuration and say what it would do",
+    "corpus": "look over a corpus: its recordings, their references, and what is wrong",
+    "selftest": "measure the harness's own error on this host",
     "replay": "read measurements again from a journal",
-    "journal": "show what is in a journal, or whether it is whole",
+    "rescore": "recompute measurements in a journal under any definition",
+    "journal": "show what is in a journal, verify it, or export it",
     "local-server": "serve an embedded speech recogniser over a websocket on this host",
+    "fake": "be a provider on this host that does as a script says, to test clients",
     "score": "count word errors of a text, or of many",
+    "unit": "install the systemd units, or show what that would do",
     "vad": "show where speech starts and ends in a recording",
 }
 """Every command, in the order of the help; each is a file in daemon/commands."""

@@ -10,11 +10,20 @@ from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 from pydantic.fields import FieldInfo
 
 from daemon.errors import UserError
-from measure.records import MS, SECOND, ForceAt, Rule, VoiceSettings
+from measure.records import (
+    MS,
+    SECOND,
+    Endpoint,
+    FinalRule,
+    Flow,
+    ForceAt,
+    Rule,
+    VoiceSettings,
+)
 from providers import CATALOG
 
 CONFIG_EXIT_CODE = 78
@@ -36,6 +45,8 @@ class ModelSection(Section):
     """As in the catalogue: "deepgram/nova-3"."""
     url: str | None = None
     """Another address than the provider's own: a region, a proxy, a fake."""
+    flow: Literal["forced", "fallback", "close"] | None = None
+    """How the end of speech is made known to it, if not in the way that is its own."""
     language: Annotated[str, Field(min_length=2, max_length=20)] = "en"
     key_variable: str | None = None
     """The environment variable that holds the key; the provider's usual one if not given."""
@@ -76,11 +87,39 @@ class ClipSection(Section):
     raw: RawSection | None = None
 
 
+class CorpusSection(Section):
+    """Many recordings with references, as they came; docs/corpora.md has the kinds."""
+
+    path: Path
+    """Its folder or its manifest, relative to the folder of this file."""
+    name: Name | None = None
+    """Clips of one corpus are summed up together; default: the folder's name."""
+    kind: (
+        Literal[
+            "nemo",
+            "kaldi",
+            "common-voice",
+            "librispeech",
+            "cleaned-aa",
+            "cleaned-aa-parts",
+            "pairs",
+            "parquet",
+        ]
+        | None
+    ) = None
+    """How it is laid out; without it: what it looks like."""
+    calls: Path | None = None
+    """For parts of calls: the manifest with the texts of the whole calls."""
+    channels: Literal["mix", "left", "right"] = "mix"
+    long: Literal["whole", "parts"] = "whole"
+    """Recordings of more than 40 s are streamed whole, or in parts of about 30 s."""
+
+
 class MethodSection(Section):
     """The choices that the method leaves open; part of the signature of every number."""
 
-    endpoint: Literal["last"] = "last"
-    """Which end of speech counts: the last one of a clip."""
+    endpoint: Literal["last", "every"] = "last"
+    """Which ends of speech count: the last one of a clip, or each with a reading of its own."""
     force_at: Literal["decision", "speech_end"] = "decision"
     """Force when a live detector could know, or as soon as the speech itself has left."""
     grace_s: Annotated[float, Field(ge=0.1, le=30)] = 2.0
@@ -121,9 +160,28 @@ class TimeoutsSection(Section):
 
 
 class JournalSection(Section):
-    """Where every event is kept."""
+    """Where every event is kept, and how much of it."""
 
     directory: Path = Path("journal")
+    segment_bytes: Annotated[int, Field(ge=1 << 20, le=1 << 40)] = 64 << 20
+    """A new file begins when one has this size,"""
+    segment_hours: Annotated[float, Field(ge=0.1, le=24 * 366)] = 24.0
+    """or this age."""
+    reserve_bytes: Annotated[int, Field(ge=0, le=1 << 50)] = 64 << 20
+    """With less than this free on the disk no measurement begins; those that run are recorded."""
+    max_age_days: Annotated[float, Field(ge=1, le=36_600)] | None = None
+    """Files whose last record is older are removed; None: they are all kept."""
+    max_bytes: Annotated[int, Field(ge=2 << 20, le=1 << 60)] | None = None
+    """The oldest files are removed when all together are larger; None: they are all kept."""
+
+    @model_validator(mode="after")
+    def _keeps_what_it_has_just_closed(self) -> "JournalSection":
+        if self.max_bytes is not None and self.max_bytes < 2 * self.segment_bytes:
+            raise ValueError(
+                f"max_bytes is {self.max_bytes}, it must be at least twice segment_bytes, "
+                f"which is {self.segment_bytes}"
+            )
+        return self
 
 
 class WebSection(Section):
@@ -155,6 +213,8 @@ class DaemonSection(Section):
     """From the start of one round over all clips and models to the start of the next."""
     parallel: Annotated[int, Field(ge=1, le=100)] = 1
     """How many models are measured at the same time; each of them hears one clip at a time."""
+    workers: Annotated[int, Field(ge=1, le=64)] = 1
+    """Measuring processes: the models are shared out among them, each measures ``parallel``."""
 
 
 class Settings(Section):
@@ -163,7 +223,8 @@ class Settings(Section):
     model: tuple[ModelSection, ...] = (ModelSection.model_construct(name="local/moonshine-tiny"),)
     """Without any: the recogniser that is built in."""
     clip: tuple[ClipSection, ...] = ()
-    """Without any: the recordings that are built in."""
+    """Without any, and without a corpus: the recordings that are built in."""
+    corpus: tuple[CorpusSection, ...] = ()
     method: MethodSection = MethodSection()
     voice: VoiceSection = VoiceSection()
     budgets: BudgetsSection = BudgetsSection()
@@ -179,14 +240,16 @@ class Settings(Section):
             self.voice.threshold, self.voice.min_silence_ms, self.voice.speech_pad_ms
         )
 
-    def rule(self, provider: Rule) -> Rule:
-        """The provider's own facts, with the user's choices."""
+    def rule(self, provider: Rule, flow: Flow | None = None) -> Rule:
+        """The provider's own facts, with the user's choices; ``flow`` where it is another."""
+        own = flow in (None, provider.flow)
         return Rule(
-            flow=provider.flow,
-            final_rule=provider.final_rule,
+            flow=flow or provider.flow,
+            final_rule=provider.final_rule if own else FinalRule.NONE,
             joiner=provider.joiner,
             echo_counts=self.method.echo_counts,
             force_at=ForceAt(self.method.force_at),
+            endpoint=Endpoint(self.method.endpoint),
             grace_ns=round(self.method.grace_s * SECOND),
             patience_ns=round(self.method.patience_s * SECOND),
             confirm_ns=round(self.method.confirm_s * SECOND),
@@ -230,10 +293,16 @@ def _beside(settings: Settings, folder: Path) -> Settings:
     clips = tuple(
         clip.model_copy(update={"path": folder / clip.path.expanduser()}) for clip in settings.clip
     )
+    corpora = tuple(_corpus_beside(corpus, folder) for corpus in settings.corpus)
     journal = settings.journal.model_copy(
         update={"directory": folder / settings.journal.directory.expanduser()}
     )
-    return settings.model_copy(update={"clip": clips, "journal": journal})
+    return settings.model_copy(update={"clip": clips, "corpus": corpora, "journal": journal})
+
+
+def _corpus_beside(corpus: CorpusSection, folder: Path) -> CorpusSection:
+    calls = None if corpus.calls is None else folder / corpus.calls.expanduser()
+    return corpus.model_copy(update={"path": folder / corpus.path.expanduser(), "calls": calls})
 
 
 def _config_error(text: str) -> UserError:

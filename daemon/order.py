@@ -46,6 +46,13 @@ class Order:
     signature: str
     connect_s: float = 10.0
     close_s: float = 1.0
+    earlier: tuple[Speech, ...] = ()
+    """Where every end of speech is an endpoint: the speech before ``speech``, in its order."""
+
+    @property
+    def turns(self) -> tuple[Speech, ...]:
+        """All speech whose end is an endpoint."""
+        return () if self.speech is None else (*self.earlier, self.speech)
 
     @property
     def provider(self) -> str:

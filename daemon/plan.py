@@ -3,14 +3,15 @@
 Everything that a user can have got wrong is found here, before the first second is streamed.
 """
 
-import hashlib
 import socket
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
+from itertools import chain
 from pathlib import Path
 
+from daemon.clock import wall_ns
 from daemon.config import (
     CONFIG_EXIT_CODE,
     ClipSection,
@@ -18,20 +19,25 @@ from daemon.config import (
     Settings,
     read_settings,
 )
+from daemon.corpus_clips import HEARD_RATE_HZ, Loaded, Settled, settled
 from daemon.errors import UserError
+from daemon.keys import Keys
 from daemon.order import Order, Speech
-from measure.records import MS, SECOND, AudioClip, Flow, Rule
+from daemon.selftest.host import fingerprint
+from daemon.selftest.known import KnownError
+from measure.records import MS, SECOND, AudioClip, Endpoint, Flow, Rule
 from pacer.builtin import builtin_clips
 from pacer.clips import ClipError, RawFormat, load_clip
+from pacer.cut import STREAMING, Span
 from providers import CATALOG
 from providers.codec import Codec, Options
+from scoring.corpora.checksum import Content, corpus_sha256
 from scoring.normalize import NORMALIZERS
+from scoring.rejoin import Call
 from scoring.signature import Signature, corpus_part, normalizer_part, rule_part, vad_part
 from vad.silero import STEP_MODEL, ModelError
 from vad.survey import Survey, Surveyor, last_end
 
-HEARD_RATE_HZ = 16_000
-"""The rate at which the detector hears every clip."""
 LOCAL_ENGINES = {"local/moonshine-tiny": "moonshine", "local/pocketsphinx": "pocketsphinx"}
 """The models that are built in, and the engine that answers for each."""
 
@@ -64,8 +70,24 @@ class Recording:
     """One clip, as the detector heard it and at each rate at which it will be sent."""
 
     clip: AudioClip
-    speech: Speech | None
+    turns: tuple[Speech, ...]
+    """The speech whose end is an endpoint; none where nobody speaks."""
     at_rate: Mapping[int, AudioClip] = field(repr=False)
+    call: Call | None = None
+    """The recording that it is a part of, which has the reference and is scored as a whole."""
+
+    @property
+    def reference(self) -> str | None:
+        """What is said in it, or in the whole that it is a part of."""
+        return self.clip.reference if self.call is None else self.call.reference
+
+    @property
+    def speech(self) -> Speech | None:
+        """From where speech begins to the last endpoint."""
+        if not self.turns:
+            return None
+        first, last = self.turns[0], self.turns[-1]
+        return replace(last, start_ms=first.start_ms, start_known_ms=first.start_known_ms)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,21 +100,20 @@ class Plan:
     skipped: tuple[str, ...]
     """Models that cannot be measured, a line each."""
     host: str
+    known_error: KnownError
+    """What the harness itself adds on this host, as the newest self-test found it."""
 
-    @property
-    def corpora(self) -> dict[str, str]:
-        """The hash of each corpus: over the hashes of its clips, in order."""
-        digests: dict[str, hashlib._Hash] = {}
-        for recording in self.recordings:
-            digest = digests.setdefault(recording.clip.corpus, hashlib.sha256())
-            digest.update(recording.clip.sha256.encode())
-        return {corpus: digest.hexdigest() for corpus, digest in digests.items()}
+    corpora: Mapping[str, str] = field(init=False)
+    """The hash of each corpus. Worked out once: each order needs it, while others are paced."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "corpora", hashes_of(self.recordings))
 
     def signature(self, rule: Rule, corpus: str) -> Signature:
         """How a number of this plan is made."""
         normalizer = NORMALIZERS["speechbench"]
         voice = self.settings.voice_settings
-        force_at = rule.force_at.value if rule.flow is Flow.FORCED else ""
+        force_at = rule.force_at.value if rule.flow is not Flow.FALLBACK else ""
         return Signature(
             software=version("speechbench"),
             norm=normalizer_part(normalizer.name, normalizer.version, normalizer.data_sha256),
@@ -107,6 +128,7 @@ class Plan:
             rule=rule_part(
                 rule.flow.value,
                 force_at,
+                endpoint=rule.endpoint.value,
                 grace_s=rule.grace_ns / SECOND,
                 patience_s=rule.patience_ns / SECOND,
                 confirm_s=rule.confirm_ns / SECOND,
@@ -120,6 +142,7 @@ class Plan:
             ),
             corpus=corpus_part(corpus, self.corpora[corpus]),
             host=self.host,
+            error=self.known_error.part(),
         )
 
     def order(self, target: Target, recording: Recording, run_id: str) -> Order:
@@ -133,12 +156,23 @@ class Plan:
             codec=codec,
             key=target.key,
             clip=clip,
-            speech=recording.speech,
+            speech=recording.turns[-1] if recording.turns else None,
+            earlier=recording.turns[:-1],
             rule=target.rule,
             signature=str(self.signature(target.rule, clip.corpus)),
             connect_s=self.settings.timeouts.connect_s,
             close_s=self.settings.timeouts.close_s,
         )
+
+
+def hashes_of(recordings: Iterable[Recording]) -> dict[str, str]:
+    """The hash of each corpus, over names, audio and references of its clips."""
+    contents: dict[str, list[Content]] = {}
+    for recording in recordings:
+        clip = recording.clip
+        content = (clip.name, clip.sha256, recording.reference)
+        contents.setdefault(clip.corpus, []).append(content)
+    return {corpus: corpus_sha256(found) for corpus, found in contents.items()}
 
 
 def new_id() -> str:
@@ -165,14 +199,38 @@ def _target(
 ) -> Target | str:
     options = Options(url=section.url, language=section.language)
     try:
-        facts = CATALOG[section.name].make(options).facts
+        codec = CATALOG[section.name].make(options)
+        facts = codec.facts
     except ValueError as error:  # an address that this provider cannot have
         raise UserError(f"{section.name}: {error}", exit_code=CONFIG_EXIT_CODE) from error
+    rule = settings.rule(facts.rule, _flow(section, settings, codec))
     variable = section.key_variable or facts.key_variable
-    key = environment.get(variable, "").strip() if variable else ""
-    if variable and not key:
-        return f"{section.name}: no key; put it into the environment variable {variable}"
-    return Target(section.name, options, key, settings.rule(facts.rule))
+    keys = Keys(environment)
+    provider = section.name.partition("/")[0]
+    key = keys.find(provider, variable) if variable else None
+    if variable and key is None:
+        return keys.missing(section.name, variable)
+    return Target(section.name, options, key.value if key else "", rule)
+
+
+def _flow(section: ModelSection, settings: Settings, codec: Codec) -> Flow:
+    """The flow that is asked for, if the model knows it and it leaves something to measure."""
+    own = codec.facts.rule.flow
+    flow = own if section.flow is None else Flow(section.flow)
+    allowed = [own, *([Flow.CLOSE] if list(codec.finish()) else [])]
+    if flow not in allowed:
+        raise UserError(
+            f"{section.name}: there is no flow {flow.value!r} with it; "
+            f"allowed: {', '.join(one.value for one in allowed)}",
+            exit_code=CONFIG_EXIT_CODE,
+        )
+    if flow is Flow.CLOSE and Endpoint(settings.method.endpoint) is Endpoint.EVERY:
+        raise UserError(
+            f"{section.name}: the flow 'close' ends the stream, "
+            "so that method.endpoint must be 'last'",
+            exit_code=CONFIG_EXIT_CODE,
+        )
+    return flow
 
 
 def recordings_of(
@@ -182,10 +240,12 @@ def recordings_of(
     rates = sorted({HEARD_RATE_HZ, *rates_hz})
     mistakes: list[str] = []
     recordings: list[Recording] = []
-    for at_rate in _clips(settings, rates, mistakes):
-        clip = at_rate[HEARD_RATE_HZ]
+    clips = (Loaded(at_rate) for at_rate in _clips(settings, rates, mistakes))
+    for one in chain(clips, _of_corpora(settings, rates, mistakes, surveyor)):
+        clip = one.at_rate[HEARD_RATE_HZ]
         survey = surveyor.survey(clip, settings.voice_settings)
-        recordings.append(Recording(clip, speech_of(survey), at_rate))
+        turns = turns_of(survey, Endpoint(settings.method.endpoint))
+        recordings.append(Recording(clip, turns, one.at_rate, one.call))
     if mistakes:
         raise UserError("\n".join(mistakes))
     return tuple(_with_names_of_their_own(recordings))
@@ -200,12 +260,23 @@ def speech_of(survey: Survey) -> Speech | None:
     return Speech(start.audio_ms, start.known_ms, end.audio_ms, end.known_ms, end.at_eof)
 
 
+def turns_of(survey: Survey, endpoint: Endpoint) -> tuple[Speech, ...]:
+    """The parts of a survey that a measurement needs, one for each endpoint."""
+    if endpoint is Endpoint.LAST:
+        speech = speech_of(survey)
+        return () if speech is None else (speech,)
+    return tuple(
+        Speech(start.audio_ms, start.known_ms, end.audio_ms, end.known_ms, end.at_eof)
+        for start, end in zip(survey.starts, survey.ends, strict=True)
+    )
+
+
 def _clips(
     settings: Settings, rates: list[int], mistakes: list[str]
 ) -> Iterator[dict[int, AudioClip]]:
     """Each clip at every rate that is needed."""
     try:
-        if not settings.clip:
+        if not settings.clip and not settings.corpus:
             by_rate = {rate: builtin_clips(rate) for rate in rates}
             for index in range(len(by_rate[HEARD_RATE_HZ])):
                 yield {rate: clips[index] for rate, clips in by_rate.items()}
@@ -216,6 +287,23 @@ def _clips(
             yield {rate: _loaded(section, rate) for rate in rates}
         except ClipError as error:
             mistakes.append(str(error))
+
+
+def _of_corpora(
+    settings: Settings, rates: list[int], mistakes: list[str], surveyor: Surveyor
+) -> Iterator[Loaded]:
+    """Each recording of each corpus; long ones in parts where that is asked for."""
+
+    def speech_in(clip: AudioClip) -> Sequence[Span]:
+        found = surveyor.survey(clip, settings.voice_settings)
+        starts, ends = found.starts, found.ends
+        return [(one.sample, other.sample) for one, other in zip(starts, ends, strict=True)]
+
+    taken = {clip.corpus for clip in settings.clip}
+    for section in settings.corpus:
+        corpus = Settled(section.path, section.kind, section.calls, section.channels, section.name)
+        limits = STREAMING if section.long == "parts" else None
+        yield from settled(corpus, rates, mistakes, taken, limits=limits, speech_in=speech_in)
 
 
 def _loaded(section: ClipSection, rate_hz: int) -> AudioClip:
@@ -256,7 +344,19 @@ def plan_of(settings: Settings, environment: Mapping[str, str]) -> Plan:
         recordings = recordings_of(settings, rates_hz, Surveyor())
     except ModelError as error:
         raise UserError(str(error)) from error
-    return Plan(settings, tuple(targets), recordings, tuple(skipped), host_name())
+    return Plan(
+        settings, tuple(targets), recordings, tuple(skipped), host_name(), known_error(settings)
+    )
+
+
+def known_error(settings: Settings) -> KnownError:
+    """What is known of this host's own error, for as many streams as are measured at once."""
+    return KnownError(
+        directory=settings.journal.directory.absolute(),
+        streams=settings.daemon.parallel * settings.daemon.workers,
+        fingerprint=fingerprint(),
+        wall_ns=wall_ns,
+    )
 
 
 def configured_plan(path: Path | None, environment: Mapping[str, str]) -> Plan:

@@ -1,12 +1,14 @@
 """Measurements as people and programs read them: rows, summaries, and one JSON document."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from daemon.scores import final_errors, first_partial_errors
 from exporters.table import Row, Spread, Summary
 from measure.measurement import Measurement
 from measure.records import MS, OUR_FAULT, Verdict
+from scoring.signature import UNKNOWN_ERROR, error_of, split_error
 from scoring.weigh import Scored, quantile, time_weighted_rate
 from scoring.words import WordErrors
 
@@ -41,10 +43,14 @@ def row_of(measurement: Measurement) -> Row:
 
 
 def summaries_of(measurements: Sequence[Measurement]) -> list[Summary]:
-    """One for each model, and for each way of measuring it, in the order in which they came."""
+    """One for each model, and for each way of measuring it, in the order in which they came.
+
+    A new self-test of the host is no other way of measuring.
+    """
     groups: dict[tuple[str, str], list[Measurement]] = {}
     for measurement in measurements:
-        groups.setdefault((measurement.model, measurement.signature), []).append(measurement)
+        way, _ = split_error(measurement.signature)
+        groups.setdefault((measurement.model, way), []).append(measurement)
     return [_summary(group) for group in groups.values()]
 
 
@@ -62,12 +68,39 @@ def document_of(
     }
 
 
+def worst_error(errors: Iterable[str]) -> str:
+    """Of the harness's errors that signatures say, the one to be shown; empty where none does."""
+    said = [error for error in errors if error]
+    return max(said, key=_badness, default="")
+
+
+def _badness(error: str) -> float:
+    known = error_of(error)
+    return float("inf") if known is None else known.tail_ms
+
+
+def _in_words(error: str) -> str:
+    """The harness's error for people."""
+    known = error_of(error)
+    if known is None:
+        unknown = f"{UNKNOWN_ERROR}: speechbench selftest measures it"
+        return unknown if error == UNKNOWN_ERROR else error
+    tail = "p99" if known.is_p99 else "max"
+    streams = "1 stream" if known.streams == 1 else f"{known.streams} streams"
+    return (
+        f"p50 {known.p50_ms:.2f} ms, {tail} {known.tail_ms:.2f} ms with {streams} at once: "
+        f"this host is {known.verdict}"
+    )
+
+
 def _summary(group: Sequence[Measurement]) -> Summary:
     valid = [one for one in group if one.reading.valid]
     voided = [one for one in group if one.reading.verdict in OUR_FAULT]
     finals = [published_ms(one, one.reading.time_to_final_ns) for one in valid]
     partials = [published_ms(one, one.reading.time_to_first_partial_ns) for one in valid]
     late_ms = [one.circumstances.late_p99_ns for one in group]
+    way, _ = split_error(group[0].signature)
+    error = worst_error(split_error(one.signature)[1] for one in group)
     return Summary(
         model=group[0].model,
         measurements=len(group),
@@ -80,7 +113,8 @@ def _summary(group: Sequence[Measurement]) -> Summary:
         wer=_weighted([(one, final_errors(one)) for one in valid]),
         first_partial_wer=_weighted([(one, first_partial_errors(one)) for one in valid]),
         late_p99_ms=max((late / MS for late in late_ms if late is not None), default=None),
-        signature=group[0].signature,
+        signature=f"{way} | error {error}" if error else way,
+        harness_error=_in_words(error),
     )
 
 
@@ -168,8 +202,15 @@ def _plain_summary(summary: Summary) -> dict[str, Any]:
         "wer": summary.wer,
         "first_partial_wer": summary.first_partial_wer,
         "late_p99_ms": summary.late_p99_ms,
+        "harness_error": _plain_error(summary.signature),
         "signature": summary.signature,
     }
+
+
+def _plain_error(signature: str) -> dict[str, Any] | None:
+    """The harness's own error of the time to final; None where it is not known."""
+    known = error_of(split_error(signature)[1])
+    return None if known is None else asdict(known)
 
 
 def _since_zero(measurement: Measurement, at_ns: int | None) -> int | None:

@@ -7,6 +7,9 @@ without an await between. A third task lets the time pass.
     open ─> ready ─> step … step, force = zero, step …  ─> answer complete ─> finish ─> closed
                      listen ······ partial ··· final ···
 
+Where every end of speech is an endpoint, step goes on through the clip and forces at each. In the
+close flow the provider's own farewell is what makes zero; no audio follows it.
+
 Whatever the provider does is an event; nothing it does makes an exception leave this file.
 """
 
@@ -25,6 +28,7 @@ from measure.events import (
     Cancelled,
     Event,
     Failed,
+    FinishSent,
     ForceSent,
     FrameSent,
     MessageReceived,
@@ -39,13 +43,15 @@ from measure.events import (
     Tick,
 )
 from measure.faults import Fault, FaultKind, Whose
-from measure.measurement import Measurement, Tally
-from measure.records import Flow, ForceAt, Frame
-from measure.stopwatch import RECEIVED, Stopwatch
+from measure.measurement import Measurement, reference_of
+from measure.records import Flow, Frame
+from measure.stopwatch import RECEIVED
+from measure.turns import Turn, Turns
 from measure.wire import Record, Recorder
 from pacer.chunk import Chunker
 from pacer.frames import frames, silence
 from providers.codec import ForceContext, Message, ProviderError
+from providers.forcing import Forcer
 
 HURRY_S = 0.3
 """How long an orderly end may take when somebody has asked the program to stop."""
@@ -56,8 +62,9 @@ async def measure_once(
 ) -> Measurement:
     """Measure ``order``. When this returns, nothing of it is running any more.
 
-    Where it is cancelled, what was measured so far is recorded, and given to ``measured``, before
-    the cancellation goes on.
+    Gives the measurement of the last turn; ``measured`` gets that of each. Where it is cancelled,
+    what was measured so far is recorded, and given to ``measured``, before the cancellation goes
+    on.
     """
     session = _Session(order, bench)
     try:
@@ -67,10 +74,11 @@ async def measure_once(
         session.tell(Cancelled(bench.now_ns()))
         raise
     finally:
-        measurement = session.conclude()
+        measurements = session.conclude()
         if measured is not None:
-            measured(measurement)
-    return measurement
+            for measurement in measurements:
+                measured(measurement)
+    return measurements[-1]
 
 
 class _Session:
@@ -79,8 +87,7 @@ class _Session:
         self._bench = bench
         self._codec = order.codec
         self._facts = order.codec.facts
-        self._watch = Stopwatch(order.rule)
-        self._tally = Tally()
+        self._watch = Turns(order.rule)
         self._started_ns = bench.now_ns()
         self._started_wall_ns = bench.wall_ns()
         self._heard_ns = 0
@@ -89,21 +96,24 @@ class _Session:
         self._nap = trio.CancelScope()
         self._ready = trio.Event()
         self._provider_done = False
+        self._finishing = False
         self._audio = _Audio(order)
         self._sends = _Sends()
+        self._forcer = Forcer(self._facts.forcing)
 
     async def run(self) -> None:
         """From opening to closed."""
         self._bench.recorder.put(self._start_record())
-        speech = self._order.speech
+        order = self._order
         now_ns = self._bench.now_ns()
-        if speech is None:
+        if not order.turns:
             self.tell(NoSpeech(now_ns))
             return
-        self.tell(SpeechStart(now_ns, speech.start_ms, speech.start_known_ms))
-        self.tell(SpeechEnd(now_ns, speech.end_ms, speech.end_known_ms, speech.end_at_eof))
-        order = self._order
+        for speech in order.turns:
+            self.tell(SpeechStart(now_ns, speech.start_ms, speech.start_known_ms))
+            self.tell(SpeechEnd(now_ns, speech.end_ms, speech.end_known_ms, speech.end_at_eof))
         try:
+            self._codec.dated(self._started_wall_ns / 1e9)
             async with self._bench.open_link(self._codec, order.key, order.connect_s) as link:
                 self.tell(link.connected)
                 try:
@@ -120,26 +130,34 @@ class _Session:
         except Exception as error:
             self._fail_ourselves(error)
 
-    def conclude(self) -> Measurement:
-        """The measurement, which is recorded with this."""
+    def conclude(self) -> list[Measurement]:
+        """The measurement of each turn, in their order; they are recorded with this."""
         self._recorder.flush()
-        measurement = Measurement(
-            session_id=self._order.session_id,
-            run_id=self._order.run_id,
-            model=self._order.model,
-            corpus=self._order.clip.corpus,
-            clip=self._order.clip.name,
-            audio_ms=self._order.clip.audio_ms,
-            flow=self._order.rule.flow,
-            reading=self._watch.reading(),
-            circumstances=self._tally.circumstances(),
+        measurements = [self._measurement(turn) for turn in self._watch.begun]
+        *earlier, last = [finish_record(one, self._bench.now_ns()) for one in measurements]
+        for record in earlier:
+            self._bench.recorder.put(record | {"k": "turn_finished"})
+        self._bench.recorder.put(last)
+        return measurements
+
+    def _measurement(self, turn: Turn) -> Measurement:
+        order = self._order
+        return Measurement(
+            session_id=order.session_id,
+            run_id=order.run_id,
+            model=order.model,
+            corpus=order.clip.corpus,
+            clip=order.clip.name,
+            audio_ms=order.clip.audio_ms,
+            flow=order.rule.flow,
+            reading=turn.reading(),
+            circumstances=turn.tally.circumstances(),
             started_wall_ns=self._started_wall_ns,
             wall_ns=self._bench.now_ns() - self._started_ns,
-            signature=self._order.signature,
-            reference=self._order.clip.reference,
+            signature=order.signature,
+            reference=reference_of(order.clip.reference, order.rule),
+            turn=turn.number,
         )
-        self._bench.recorder.put(finish_record(measurement, self._bench.now_ns()))
-        return measurement
 
     # The tasks
 
@@ -179,7 +197,7 @@ class _Session:
     async def _listen(self, link: Link) -> None:
         try:
             while True:
-                self._hear(await link.receive())
+                self._hear(link, await link.receive())
         except WireClosed as closed:
             self._note_close(closed)
 
@@ -201,10 +219,10 @@ class _Session:
         with trio.CancelScope(shield=True) as closing:
             closing.deadline = trio.current_time() + within_s
             try:
-                farewell = list(self._codec.finish())
-                self._say(link, farewell)
-                while farewell and not self._provider_done:
-                    self._hear(await link.receive())
+                if not self._finishing:
+                    self._say_farewell(link)
+                while self._finishing and not self._provider_done:
+                    self._hear(link, await link.receive())
             except WireClosed as closed:
                 self._note_close(closed)
             except LinkFailed:
@@ -214,36 +232,82 @@ class _Session:
 
     def _step(self, link: Link, due_ns: int) -> bool:
         """Send what is due at ``due_ns``; False when no more audio is wanted."""
-        if self._watch.done:
+        if self._watch.done or self._finishing:
             return False
-        if self._watch.zero_ns is not None and not self._facts.silence_after_force:
+        if self._watch.over and not self._wants_silence:
             return self._keep_alive(link, due_ns)
-        chunk = self._audio.next(over=self._watch.zero_ns is not None)
+        chunk = self._audio.next(over=self._watch.over)
         if chunk is None:
             return True
+        zero_ns = self._watch.zero_ns
         try:
-            completes = self._watch.zero_ns is None and chunk.audio_ms >= self._audio.endpoint_ms
-            sent_ns = link.send(self._codec.audio(chunk), stamp=completes)
-            if completes:
+            sent_ns = link.send(self._codec.audio(chunk), stamp=self._audio.at_endpoint)
+            self._audio.note_sent(due_ns)
+            if self._audio.at_endpoint:
                 self._sends.audio = link.sent_bytes
             self.tell(FrameSent(sent_ns, due_ns, chunk.audio_ms, chunk.padding))
-            waiting = self._watch.zero_ns is None
-            if self._watch.force_due:
+            if self._forcer.owes(self._audio.sent_ms):
+                self._say_force(link, zero=False)
+            elif self._watch.force_due:
                 self._force(link, sent_ns)
-            if not waiting or self._watch.zero_ns is None:
-                return True
-            self._tell_network(link, len(chunk.pcm))
+            elif self._watch.finish_due:
+                self._announce_end(link, sent_ns)
+            if self._watch.zero_ns not in (None, zero_ns):
+                self._tell_network(link, len(chunk.pcm))
         except WireClosed:
             return False  # the listener reads what is left and notes the end
         return True
 
-    def _force(self, link: Link, due_ns: int) -> None:
-        context = ForceContext(self._audio.sent_ms, self._audio.silence_ms)
-        sent_ns = due_ns
+    @property
+    def _wants_silence(self) -> bool:
+        """Silence is to go on after zero: the force needs it, or the provider to answer it."""
+        if self._forcer.begun:
+            return True
+        return self._facts.silence_after_force and self._forcer.wants_silence(self._audio.sent_ms)
+
+    def _force(self, link: Link, now_ns: int) -> None:
+        """Begin a force: say it now, or first send the silence that it needs."""
+        if not self._forcer.may_begin(now_ns):
+            return  # until the gap to the last one has passed; so late it makes no valid reading
+        due_ns = self._forcer.due_ns or now_ns
+        if self._forcer.waited:
+            self._log("force_waited", waited_ms=(now_ns - due_ns) / 1e6)
+        at_ms = self._forcer.begin(self._audio.sent_ms)
+        if self._forcer.owes(self._audio.sent_ms):
+            self._say_force(link, zero=True)
+            return
+        self._audio.flush_at(at_ms)
+        self._log("force_after_silence", silence_ms=at_ms - self._audio.sent_ms)
+        self.tell(ForceSent(now_ns, due_ns))
+
+    def _say_force(self, link: Link, *, zero: bool) -> None:
+        """``zero``: the message itself makes zero, not the silence before it."""
+        audio = self._audio
+        context = ForceContext(
+            audio.sent_ms, audio.silence_ms, self._forcer.count + 1, audio.messages
+        )
+        due_ns = self._forcer.due_ns or 0
+        sent_ns = self._bench.now_ns()
         for message in self._codec.force(context):
-            sent_ns = link.send(message, stamp=True)
+            sent_ns = link.send(message, stamp=zero)
+        self._forcer.said(audio.sent_ms, sent_ns)
+        if zero:
+            self._sends.force = link.sent_bytes
+            self.tell(ForceSent(sent_ns, due_ns))
+
+    def _announce_end(self, link: Link, due_ns: int) -> None:
+        """The close flow: the farewell makes zero."""
+        sent_ns = self._say_farewell(link, due_ns)
         self._sends.force = link.sent_bytes
-        self.tell(ForceSent(sent_ns, due_ns))
+        self.tell(FinishSent(sent_ns, due_ns))
+
+    def _say_farewell(self, link: Link, sent_ns: int = 0) -> int:
+        """End the stream as the provider wants it, once; when the socket had the last of it."""
+        makes_zero = self._order.rule.flow is Flow.CLOSE
+        for message in self._codec.finish():
+            sent_ns = link.send(message, stamp=makes_zero)
+            self._finishing = True
+        return sent_ns
 
     def _keep_alive(self, link: Link, due_ns: int) -> bool:
         """Where the provider wants no audio after the force, it may still want a sign of life."""
@@ -256,7 +320,7 @@ class _Session:
                 return False
         return True
 
-    def _hear(self, received: Received) -> None:
+    def _hear(self, link: Link, received: Received) -> None:
         stamp_ns = received.read_ns if received.arrived_ns is None else received.arrived_ns
         at_ns = self._heard_ns = max(stamp_ns, self._heard_ns)
         raw = masked(received.message, self._order.key)
@@ -265,18 +329,28 @@ class _Session:
         try:
             for event in self._codec.decode(raw, at_ns):
                 self.tell(event)
+            self._reply(link)
         except ProviderError as error:
             self._fail(error.fault)
+
+    def _reply(self, link: Link) -> None:
+        """Say at once what the message just heard asks for."""
+        try:
+            self._say(link, self._codec.replies())
+        except WireClosed:
+            pass  # the listener reads what is left and notes the end
+        except LinkFailed as failed:
+            self._fail(failed.fault)
 
     def _say(self, link: Link, messages: Iterable[Message]) -> None:
         for message in messages:
             link.send(message)
 
     def _note_close(self, closed: WireClosed) -> None:
-        fault = self._codec.closed(closed.code, closed.reason)
+        reason = masked(closed.reason, self._order.key)
+        fault = self._codec.closed(closed.code, reason)
         if fault is not None:
             self._fail(fault)
-        reason = masked(closed.reason, self._order.key)
         self.tell(StreamClosed(self._bench.now_ns(), closed.code, reason))
 
     def _fail(self, fault: Fault) -> None:
@@ -287,18 +361,21 @@ class _Session:
         """An error in this program: the measurement says so, and the log has the whole of it."""
         kind = type(error).__name__
         text = masked("".join(traceback.format_exception(error)), self._order.key)
+        self._log("harness_failed", level="error", exception=text)
+        said = f"{kind} in this program; please report it with the log entry harness_failed"
+        self._fail(Fault(Whose.HOST, FaultKind.HARNESS, said))
+
+    def _log(self, event: str, *, level: str = "info", **fields: object) -> None:
         self._bench.recorder.put(
             {
                 "k": "log",
                 "t": self._bench.now_ns(),
                 "s": self._order.session_id,
-                "level": "error",
-                "event": "harness_failed",
-                "fields": {"session_id": self._order.session_id, "exception": text},
+                "level": level,
+                "event": event,
+                "fields": {"session_id": self._order.session_id, **fields},
             }
         )
-        said = f"{kind} in this program; please report it with the log entry harness_failed"
-        self._fail(Fault(Whose.HOST, FaultKind.HARNESS, said))
 
     # What is told
 
@@ -309,7 +386,6 @@ class _Session:
         elif isinstance(event, MessageReceived):
             self._bench.watchman.look(self._bench.now_ns())
         self._recorder.note(event)
-        self._tally.feed(event)
         deadline_ns = self._watch.deadline_ns
         self._watch.feed(event)
         match event:
@@ -394,31 +470,53 @@ class _Audio:
         self._rate_hz = order.clip.rate_hz
         self._silent = False
         self._last: Frame | None = None
-        self.endpoint_ms = _endpoint_ms(order)
-        self._endpoint_passed = False
+        rule, turns = order.rule, order.turns
+        self._endpoints_ms = [rule.endpoint_ms(one.end_ms, one.end_known_ms) for one in turns]
+        self._speech_ends_ms = [one.end_ms for one in turns]
+        self.at_endpoint = False
+        """The chunk that ``next`` gave completes an endpoint."""
         self._chunker = Chunker(
-            rate_hz=wanted.rate_hz, chunk_ms=wanted.chunk_ms, min_chunk_ms=wanted.min_chunk_ms
+            rate_hz=wanted.rate_hz,
+            chunk_ms=wanted.chunk_ms,
+            min_chunk_ms=wanted.min_chunk_ms,
+            max_chunk_ms=wanted.max_chunk_ms,
         )
-        self._speech_end_ms = order.speech.end_ms if order.speech else 0.0
+        self._flush_at_ms: float | None = None
         self.sent_ms = 0.0
+        self.messages = 0
         self.last_due_ns = 0
 
     @property
     def silence_ms(self) -> float:
-        """How much of what was sent came after the speech."""
-        return max(0.0, self.sent_ms - self._speech_end_ms)
+        """How much of what was sent, at its end, came after speech."""
+        ends_ms = [end_ms for end_ms in self._speech_ends_ms if end_ms <= self.sent_ms]
+        return self.sent_ms - ends_ms[-1] if ends_ms else 0.0
+
+    def note_sent(self, due_ns: int) -> None:
+        """What ``next`` gave last has been sent."""
+        self.messages += 1
+        self.last_due_ns = due_ns
+
+    def flush_at(self, audio_ms: float) -> None:
+        """A chunk is cut short there as well, for something is to be said then."""
+        self._flush_at_ms = audio_ms
 
     def next(self, *, over: bool) -> Frame | None:
         """The chunk that the next 20 ms complete; None while it is not complete.
 
-        A chunk is cut short where the endpoint falls into it: the force must not wait for it. Once
+        A chunk is cut short where an endpoint falls into it: the force must not wait for it. Once
         the speech is ``over`` there is only silence, whatever the clip still holds.
         """
         frame = self._next_frame(over=over)
         chunk = self._chunker.add(frame)
-        if not self._endpoint_passed and frame.audio_ms >= self.endpoint_ms:
-            self._endpoint_passed = True
+        ahead = [place_ms for place_ms in self._endpoints_ms if place_ms > frame.audio_ms]
+        self.at_endpoint = len(ahead) < len(self._endpoints_ms)
+        self._endpoints_ms = ahead
+        flushed = self._flush_at_ms is not None and frame.audio_ms >= self._flush_at_ms
+        if self.at_endpoint or flushed:
             chunk = chunk or self._chunker.flush()
+        if flushed:
+            self._flush_at_ms = None
         if chunk is not None:
             self.sent_ms = chunk.audio_ms
         return chunk
@@ -449,6 +547,7 @@ def finish_record(measurement: Measurement, now_ns: int) -> Record:
         "audio_ms": measurement.audio_ms,
         "wall_ms": measurement.wall_ns / 1e6,
         "flow": measurement.flow.value,
+        "turn": measurement.turn,
         "verdict": reading.verdict.value,
         "selection": reading.selection.value if reading.selection else None,
         "valid": reading.valid,
@@ -463,8 +562,10 @@ def finish_record(measurement: Measurement, now_ns: int) -> Record:
         "reference": measurement.reference,
         "frames": seen.frames,
         "frames_late": seen.frames_late,
+        "late_p50_ns": seen.late_p50_ns,
         "late_p99_ns": seen.late_p99_ns,
         "late_max_ns": seen.late_max_ns,
+        "end_error_ns": seen.end_error_ns,
         "force_delay_ns": seen.force_delay_ns,
         "partials": seen.partials,
         "finals": seen.finals,
@@ -485,14 +586,6 @@ def finish_record(measurement: Measurement, now_ns: int) -> Record:
         "wall_unix_ns": measurement.started_wall_ns,
         "cost_usd": None,
     }
-
-
-def _endpoint_ms(order: Order) -> float:
-    """The place that must have left before zero."""
-    if order.speech is None:
-        return float("inf")
-    early = order.rule.flow is Flow.FORCED and order.rule.force_at is ForceAt.SPEECH_END
-    return order.speech.end_ms if early else order.speech.end_known_ms
 
 
 def _fault_record(fault: Fault | None) -> Record | None:

@@ -11,8 +11,9 @@ Order of ending: the other way round; the last thing is to wait until everything
 import hashlib
 import os
 import platform
+import socket
 import sys
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from importlib.metadata import version
 
@@ -20,7 +21,12 @@ import trio
 
 from daemon.clock import now_ns, wall_ns
 from daemon.errors import UserError
-from daemon.host_setup import SWITCH_INTERVAL_S, HostSetup, prepare_process
+from daemon.host_setup import (
+    SWITCH_INTERVAL_S,
+    HostSetup,
+    collect_when_idle,
+    prepare_process,
+)
 from daemon.link import Opener, TcpDialer
 from daemon.local.spawn import local_server
 from daemon.order import Bench
@@ -46,33 +52,59 @@ STOP_S = 1.0
 """How long the exporter process may take to confirm that everything is on the disk."""
 
 
-class Recording:
+class Records:
+    """Where one process puts its records."""
+
+    def __init__(self, handoff: Handoff, worker: str | None = None) -> None:
+        self.handoff = handoff
+        self.worker = worker
+        """The name of this process where several measure; None: it is the main one."""
+
+    @property
+    def losses(self) -> Losses:
+        """What of the records is known not to be on the disk."""
+        return self.handoff.losses
+
+    def put(self, record: Record) -> None:
+        """Give one record away. What belongs to no session says which worker it is from."""
+        ours = self.worker is None or "s" in record
+        self.handoff.put(record if ours else {**record, "worker": self.worker})
+
+    def log(self, level: str, event: str, **fields: object) -> None:
+        """One line of the log, written by the exporter process."""
+        if self.worker is not None:
+            fields["worker"] = self.worker
+        record = {"k": "log", "t": now_ns(), "level": level, "event": event, "fields": fields}
+        self.handoff.put(record)
+
+
+class Recording(Records):
     """The exporter process, and what is known of it once it has ended."""
 
     def __init__(self, exporter: Exporter, ready: Ready) -> None:
+        super().__init__(exporter.handoff)
         self._exporter = exporter
+        self._elsewhere = Losses()
         self.ready = ready
         self.confirmed: bool | None = None
         """Everything is on the disk; None while it is still running."""
 
     @property
-    def handoff(self) -> Handoff:
-        return self._exporter.handoff
-
-    @property
     def losses(self) -> Losses:
-        return self.handoff.losses
+        """What of the records, those of workers included, is known not to be on the disk."""
+        return self.handoff.losses + self._elsewhere
 
-    def put(self, record: Record) -> None:
-        self.handoff.put(record)
+    def admit(self, name: str) -> socket.socket:
+        """The socket on which a worker hands its records over."""
+        return self._exporter.admit(name)
 
-    def log(self, level: str, event: str, **fields: object) -> None:
-        """One line of the log, written by the exporter process."""
-        self.put({"k": "log", "t": now_ns(), "level": level, "event": event, "fields": fields})
+    def note_losses(self, losses: Losses) -> None:
+        """A worker has lost these."""
+        self._elsewhere += losses
 
     def stop(self) -> None:
         """Wait, but not for long, until everything is on the disk."""
-        self.confirmed = self._exporter.stop(STOP_S)
+        self.confirmed = self._exporter.stop(STOP_S) and not self.losses.total
 
 
 def exporter_settings(plan: Plan, listen: str, *, live: bool = False) -> ExporterSettings:
@@ -81,6 +113,11 @@ def exporter_settings(plan: Plan, listen: str, *, live: bool = False) -> Exporte
     host, _, port = listen.rpartition(":")
     return ExporterSettings(
         journal_directory=str(settings.journal.directory.absolute()),
+        segment_bytes=settings.journal.segment_bytes,
+        segment_s=settings.journal.segment_hours * 3600,
+        reserve_bytes=settings.journal.reserve_bytes,
+        keep_age_s=_seconds_of(settings.journal.max_age_days),
+        keep_bytes=settings.journal.max_bytes,
         listen=(host.strip("[]"), int(port)) if listen else None,
         log_format=settings.log.format,
         log_level=settings.log.level,
@@ -105,7 +142,7 @@ def start_exporter(settings: ExporterSettings) -> Recording:
 
 
 @asynccontextmanager
-async def bench(recording: Recording) -> AsyncIterator[Bench]:
+async def bench(recording: Records) -> AsyncIterator[Bench]:
     """Pacer, watchman and links, running in the background."""
     setup = prepare_process()
     sleeper = best_sleeper()
@@ -118,12 +155,21 @@ async def bench(recording: Recording) -> AsyncIterator[Bench]:
             host.told = watchman.host_stalled
             background.start_soon(pacer.run)
             background.start_soon(watchman.run)
-            background.start_soon(_report, recording, watchman, host)
+            background.start_soon(_report, recording, lambda: _signs(watchman, host))
             yield Bench(pacer, opener, recording, watchman, now_ns, wall_ns)
             background.cancel_scope.cancel()
     finally:
         if isinstance(sleeper, TimerSleeper):
             sleeper.close()
+
+
+@asynccontextmanager
+async def supervision(recording: Recording) -> AsyncIterator[None]:
+    """What the main process does beside measuring, for as long as others measure for it."""
+    async with trio.open_nursery() as background:
+        background.start_soon(_report, recording, dict)
+        yield
+        background.cancel_scope.cancel()
 
 
 @asynccontextmanager
@@ -162,7 +208,7 @@ def _host_record(setup: HostSetup, sleeper: Sleeper) -> Record:
     }
 
 
-async def _report(recording: Recording, watchman: HostWatchman, host: Sentinel) -> None:
+async def _report(recording: Records, signs: Callable[[], Record]) -> None:
     """Keep the hand-off flowing, and tell the exporter once a second that we are well."""
     next_beat_ns = 0
     was_alive = True
@@ -170,25 +216,36 @@ async def _report(recording: Recording, watchman: HostWatchman, host: Sentinel) 
         recording.handoff.drain()
         if was_alive and not recording.handoff.alive:
             was_alive = False
-            sys.stderr.write(
-                "speechbench: the exporter process has ended; measuring goes on, "
-                "but nothing more is recorded\n"
-            )
+            _complain(recording)
         if now_ns() >= next_beat_ns:
             next_beat_ns = now_ns() + int(HEARTBEAT_S * SECOND)
-            seen = host.take()
-            recording.put(
-                {
-                    "k": "heartbeat",
-                    "t": now_ns(),
-                    "ready": True,
-                    "loop_lag_ns": watchman.take_lags_ns(),
-                    "host_late_p99_ns": seen.late_p99_ns,
-                    "host_late_max_ns": seen.late_max_ns,
-                    "waiting": recording.handoff.waiting,
-                }
-            )
+            waiting = recording.handoff.waiting
+            beat = {"k": "heartbeat", "t": now_ns(), "ready": True, "waiting": waiting}
+            recording.put({**beat, **signs()})
         await trio.sleep(DRAIN_S)
+
+
+def _signs(watchman: HostWatchman, host: Sentinel) -> Record:
+    """How well this process and its host have been since the last sign of life."""
+    seen = host.take()
+    collect_when_idle(idle=watchman.idle)
+    return {
+        "loop_lag_ns": watchman.take_lags_ns(),
+        "host_late_p99_ns": seen.late_p99_ns,
+        "host_late_max_ns": seen.late_max_ns,
+    }
+
+
+def _complain(recording: Records) -> None:
+    if recording.worker is None:  # one process says it for all
+        sys.stderr.write(
+            "speechbench: the exporter process has ended; measuring goes on, "
+            "but nothing more is recorded\n"
+        )
+
+
+def _seconds_of(days: float | None) -> float | None:
+    return None if days is None else days * 86_400
 
 
 def _streams(plan: Plan) -> Iterable[Stream]:

@@ -58,6 +58,11 @@ class HostWatchman:
         """The sentinel has seen that nothing ran on this host for ``stalled_ns``."""
         self._tell(HostStalled(self._now_ns(), ended_ns, stalled_ns))
 
+    @property
+    def idle(self) -> bool:
+        """Nobody measures."""
+        return not self._told
+
     def take_lags_ns(self) -> list[int]:
         """How late each beat was since this was last asked."""
         lags_ns, self._lags_ns = self._lags_ns, []

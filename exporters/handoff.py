@@ -14,7 +14,7 @@ import socket
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 from exporters.packets import PACKET_BYTES, RECEIVE_BYTES, Ready, Report, heard, said, split
 from exporters.packing import MAX_RECORD_BYTES, pack
@@ -39,16 +39,24 @@ class Losses:
     """Handed over to an exporter that then vanished: at most so many are not in the journal."""
     refused: int = 0
     """Handed over and refused by the disk."""
+    crashed: int = 0
+    """Processes that died: what each had not handed over yet, a second's worth or so, is lost."""
 
     @property
     def total(self) -> int:
-        return self.dropped + self.unconfirmed + self.refused
+        """0 where nothing was lost."""
+        return self.dropped + self.unconfirmed + self.refused + self.crashed
+
+    def __add__(self, other: "Losses") -> "Losses":
+        return Losses(*map(sum, zip(astuple(self), astuple(other), strict=True)))
 
     def __str__(self) -> str:
-        return (
+        said = (
             f"{self.dropped} records not handed over, {self.unconfirmed} not confirmed, "
             f"{self.refused} refused by the disk"
         )
+        ended = "measuring process" if self.crashed == 1 else "measuring processes"
+        return said + (f", and {self.crashed} {ended} ended too early" if self.crashed else "")
 
 
 class Handoff:
@@ -116,6 +124,15 @@ class Handoff:
         self._send_on(at_most)
         self._hear()
 
+    @property
+    def put_so_far(self) -> int:
+        """A place among the records; ``is_durable`` says whether it is reached."""
+        return self._sent + self._queued_records
+
+    def is_durable(self, place: int) -> bool:
+        """Everything put up to ``place`` is on the disk, or it never will be; see ``drain``."""
+        return self.report.received >= place or not self.alive
+
     def wait_ready(self, timeout_s: float) -> Ready | None:
         """Block until the exporter works; None where it said ``failure``, ended, or took longer."""
         self._wait(lambda: self.ready is not None or self.failure is not None, timeout_s)
@@ -123,7 +140,7 @@ class Handoff:
 
     def flush(self, timeout_s: float) -> bool:
         """Block until everything put so far is on the disk, and fsynced; False if it is not."""
-        target = self._sent + self._queued_records
+        target = self.put_so_far
         self._hear()
         if self.report.received < target:
             self.say("sync")

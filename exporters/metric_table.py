@@ -38,12 +38,14 @@ NET = (
     *(0.16, 0.25, 0.4, 0.63, 1.0, 1.6, 2.5, 5.0, 10.0),
 )
 """For connections."""
+WAIT = (0.01, 0.1, 1.0, 2.5, 5.0, 10.0, 20.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1800.0)
+"""For what is due and may not begin yet."""
 
 PROVIDER = ("provider",)
 MODEL = ("provider", "model")
 STREAM = ("provider", "model", "dataset", "flow")
 SCORED = ("provider", "model", "dataset", "mode", "transcript")
-CONFIGURED = frozenset({"provider", "model", "dataset", "flow", "schedule"})
+CONFIGURED = frozenset({"provider", "model", "dataset", "flow", "schedule", "who"})
 
 REASONS = (
     *(kind.value for kind in FaultKind if kind is not FaultKind.HARNESS),
@@ -53,6 +55,13 @@ REASONS = (
 )
 """Why a session gave no usable result: a fault's kind, or the verdict where that says it all."""
 NONE = "none"
+CLOSE_CODES = (
+    *("1000", "1001", "1002", "1003", "1005", "1006", "1007", "1008", "1009", "1010"),
+    *("1011", "1012", "1013", "1014", NONE, OTHER),
+)
+"""Those of the websocket standard; none where the connection just broke off."""
+EVERYONE = "all providers"
+"""Whose budget it is where it is not one provider's."""
 CLOSED = {
     "reason": REASONS,
     "selection": (*(verdict.value for verdict in Verdict if verdict in ANSWERED), NONE),
@@ -64,6 +73,16 @@ CLOSED = {
     "kind": ("audio", "control", "partial", "final", "error", "other"),
     "outcome": ("detected", "none", "early"),
     "level": LEVELS,
+    "code": CLOSE_CODES,
+    "why": (
+        *("still_running", "provider_busy", "too_many", "provider_paused", "over_budget"),
+        *("journal_full", "not_running", OTHER),
+    ),
+    "period": ("day", "month"),
+    "measure": ("time_to_final", "time_to_first_partial"),
+    "streams": ("1", "8", "32", "100", OTHER),
+    "quantile": ("0.5", "0.99", "1"),
+    "fitness": ("fit", "usable", "unfit"),
     "feature": ("real_time", "memory_locked", "precise_timer"),
 }
 """Every value of the labels that the configuration does not decide."""
@@ -79,6 +98,8 @@ class Metric:
     labels: tuple[str, ...]
     help: str
     buckets: tuple[float, ...] = ()
+    from_start: bool = True
+    """Its series are there from the start, at 0; False where 0 would be a wrong number."""
 
 
 def _counter(name: str, labels: tuple[str, ...], text: str) -> Metric:
@@ -148,6 +169,20 @@ METRICS = (
         (*MODEL, "mode"),
         "Estimated list-price cost of what was sent.",
     ),
+    Metric(
+        "budget_spent_dollars",
+        "gauge",
+        ("who", "period"),
+        "Spent or set aside in this day or month (UTC), of a budget that is configured.",
+        from_start=False,
+    ),
+    Metric(
+        "budget_limit_dollars",
+        "gauge",
+        ("who", "period"),
+        "What may be spent in a day or month; a run that would exceed it does not begin.",
+        from_start=False,
+    ),
     # The network.
     _histogram(
         "connect_duration_seconds",
@@ -166,6 +201,11 @@ METRICS = (
         "ws_messages_total",
         (*MODEL, "direction", "kind"),
         "Websocket messages by direction and by what they were.",
+    ),
+    _counter(
+        "ws_closes_total",
+        (*MODEL, "code"),
+        "Connections ended, by the code of the provider's Close; none where it just broke off.",
     ),
     # This program: is it fit to measure?
     _histogram(
@@ -241,9 +281,37 @@ METRICS = (
         "Ends of speech: detected, none (speech ran to the end), early (more speech followed).",
     ),
     _counter("log_messages_total", ("level",), "Log events written, by level."),
+    Metric(
+        "selftest_error_seconds",
+        "gauge",
+        ("measure", "streams", "quantile"),
+        "Size of this harness's own error in the newest self-test; quantile 1 is the largest.",
+        from_start=False,
+    ),
+    _gauge(
+        "selftest_verdict",
+        ("fitness",),
+        "1 for the verdict of the newest self-test, else 0; all 0 before the first.",
+    ),
+    _gauge(
+        "selftest_timestamp_seconds",
+        (),
+        "Unix time of the newest self-test; 0 before the first.",
+    ),
     # Runs, configuration, build.
     _counter("runs_total", ("schedule",), "Runs ended."),
     _counter("run_failures_total", ("schedule",), "Runs that ended without all their sessions."),
+    _counter(
+        "runs_missed_total",
+        ("schedule", "provider", "why"),
+        "Runs that were due and did not begin, by what kept them.",
+    ),
+    _histogram(
+        "run_wait_seconds",
+        PROVIDER,
+        WAIT,
+        "From the moment at which a run was due to its beginning; in no latency.",
+    ),
     _gauge("next_run_timestamp_seconds", ("schedule",), "Unix time at which the next run is due."),
     _gauge("last_run_timestamp_seconds", ("schedule",), "Unix time at which the newest run ended."),
     _gauge("config_last_reload_successful", (), "1 if the newest configuration was taken, else 0."),
@@ -272,7 +340,7 @@ def label_sets(
     metric: Metric, streams: Iterable[Stream], schedules: Iterable[str]
 ) -> list[tuple[str, ...]]:
     """Every set of label values that this metric has under a configuration; all start at 0."""
-    if metric.kind == "info":
+    if metric.kind == "info" or not metric.from_start:
         return []
     stream_labels = [label for label in metric.labels if label in STREAM]
     projected = dict.fromkeys(

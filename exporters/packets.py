@@ -7,7 +7,7 @@ Each packet is one msgpack value: a map is a record, a list is a word and what b
     measuring ─> ["part", last, bytes]      a piece of a record too large for one packet
     measuring ─> ["sync"]                   make everything durable now, and report
     measuring ─> ["goodbye"]                the same, then end
-    exporter  ─> ["ready", …] or ["failed", "one line"]
+    exporter  ─> ["ready", …] or ["failed", "one line"]      only to the first process
     exporter  ─> ["report", …]              how much is durable, how much was lost
 """
 
@@ -29,13 +29,13 @@ class Report:
     """What the exporter has done so far. All counts are since its start."""
 
     received: int
-    """Records received, and, unless lost, durable."""
+    """Records received from this process, and, unless lost, durable."""
     lost: int = 0
     """Records received and then refused by the disk."""
     full: bool = False
     """The disk refuses records now."""
     last: bool = False
-    """The journal is closed; nothing comes after this."""
+    """The answer to a goodbye: nothing comes after this."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO
 
+from exporters.door import Door
 from exporters.handoff import QUEUE_BYTES, Handoff
 from exporters.packets import Ready
 from exporters.settings import Settings
@@ -34,13 +35,18 @@ class ExporterError(Exception):
 class Exporter:
     """A running exporter process, and the hand-off that leads to it."""
 
-    def __init__(self, handoff: Handoff, child: "subprocess.Popen[bytes]") -> None:
+    def __init__(self, handoff: Handoff, door: Door, child: "subprocess.Popen[bytes]") -> None:
         self.handoff = handoff
+        self._door = door
         self._child = child
 
     @property
     def pid(self) -> int:
         return self._child.pid
+
+    def admit(self, name: str) -> socket.socket:
+        """The socket for the hand-off of a further process, which it must say goodbye on."""
+        return self._door.admit(name)
 
     def wait_ready(self, timeout_s: float = 10.0) -> Ready:
         """Block until it works. Raises ExporterError where it cannot, or takes longer."""
@@ -48,7 +54,7 @@ class Exporter:
         if ready is not None:
             return ready
         failure, alive = self.handoff.failure, self.handoff.alive
-        self.handoff.close()
+        self._let_go()
         code = self._ended(timeout_s=5.0)
         if failure is not None:
             raise ExporterError(failure)
@@ -62,12 +68,16 @@ class Exporter:
         An exporter that takes longer is left alone: it ends by itself when it has written all.
         """
         confirmed = self.handoff.goodbye(timeout_s)
-        self.handoff.close()
+        self._let_go()
         return self._ended(timeout_s) is not None and confirmed
 
     def ended(self) -> int | None:
         """Its exit code; None while it runs."""
         return self._child.poll()
+
+    def _let_go(self) -> None:
+        self._door.close()
+        self.handoff.close()
 
     def _ended(self, timeout_s: float) -> int | None:
         try:
@@ -92,10 +102,12 @@ def launch(
     """
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, kernel_bytes)
-    with theirs:
+    door, entrance = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with theirs, entrance:
+        fds = [theirs.fileno(), entrance.fileno()]
         child = subprocess.Popen(
-            [sys.executable, "-P", "-m", module, str(theirs.fileno())],
-            pass_fds=[theirs.fileno()],
+            [sys.executable, "-P", "-m", module, *map(str, fds)],
+            pass_fds=fds,
             env=child_environment(os.environ if environment is None else environment),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -104,7 +116,7 @@ def launch(
         )
     handoff = Handoff(ours, queue_bytes=queue_bytes)
     handoff.put(settings.record())
-    return Exporter(handoff, child)
+    return Exporter(handoff, Door(door, kernel_bytes), child)
 
 
 def start(settings: Settings, *, timeout_s: float = 10.0) -> Exporter:

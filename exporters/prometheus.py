@@ -21,6 +21,7 @@ from prometheus_client import (
 from exporters.metric_table import (
     CLOSED,
     CONFIGURED,
+    EVERYONE,
     METRICS,
     NONE,
     OTHER,
@@ -72,6 +73,7 @@ class Metrics:
         self._labels = {metric.name: metric.labels for metric in METRICS}
         self._known: dict[str, set[tuple[str, ...]]] = {metric.name: set() for metric in METRICS}
         self._open: dict[str, _Session] = {}
+        self._budgeted: set[tuple[str, str]] = set()
         self._healthy = True
         self._journal_full = False
         self._journal_counts = (0, 0, 0)
@@ -79,6 +81,9 @@ class Metrics:
             "session_started": self._session_started,
             "session_finished": self._session_finished,
             "run_finished": self._run_finished,
+            "job_begun": self._job_begun,
+            "job_missed": self._job_missed,
+            "spending": self._spending,
             "frames": self._frames,
             "connected": self._connected,
             "message_received": self._message_received,
@@ -86,10 +91,12 @@ class Metrics:
             "speech_start": self._speech_start,
             "speech_end": self._speech_end,
             "no_speech": self._no_speech,
+            "stream_closed": self._stream_closed,
             "host_prepared": self._host_prepared,
             "heartbeat": self._heartbeat,
             "records_lost": self._records_lost,
             "configured": self._configured,
+            "selftest": self._selftest,
             "log": self._log,
             **dict.fromkeys(_MESSAGE_KINDS, self._message_read),
         }
@@ -237,6 +244,34 @@ class Metrics:
             last = self._child("last_run_timestamp_seconds", schedule=schedule)
             last.set(record["wall_unix_ns"] / SECOND)
 
+    def _job_begun(self, record: Fields) -> None:
+        wait = self._child("run_wait_seconds", provider=str(record["provider"]))
+        wait.observe(max(0, record["waited_ns"]) / SECOND)
+
+    def _job_missed(self, record: Fields) -> None:
+        labels = {label: str(record[label]) for label in ("schedule", "provider")}
+        why = _admitted("why", str(record["why"]))
+        self._child("runs_missed_total", **labels, why=why).inc(record.get("count", 1))
+
+    def _spending(self, record: Fields) -> None:
+        """What is spent of each budget there is; one that is no longer there takes its series."""
+        whose = {EVERYONE} | {provider for (provider,) in self._known["sessions_active"]}
+        budgets = {
+            (b["who"] if b["who"] in whose else OTHER, b["period"]): b
+            for b in record["budgets"]
+            if b["period"] in CLOSED["period"] and b.get("limit_usd") is not None
+        }
+        for name, key in (
+            ("budget_spent_dollars", "spent_usd"),
+            ("budget_limit_dollars", "limit_usd"),
+        ):
+            family = self._metrics[name]
+            for gone in self._budgeted - set(budgets):
+                family.remove(*gone)
+            for labels, budget in budgets.items():
+                family.labels(*labels).set(budget[key])
+        self._budgeted = set(budgets)
+
     def _frames(self, record: Fields) -> None:
         frames = frames_of(record)
         lateness = self._child("pacing_lateness_seconds")
@@ -314,6 +349,11 @@ class Metrics:
         if (session := self._open.get(record["s"])) is not None:
             self._endpoint(session, "none")
 
+    def _stream_closed(self, record: Fields) -> None:
+        if (session := self._open.get(record["s"])) is not None:
+            code = _admitted("code", str(record.get("code") or NONE))
+            self._child("ws_closes_total", **session.model, code=code).inc()
+
     def _host_prepared(self, record: Fields) -> None:
         for feature in CLOSED["feature"]:
             self._child("host_allows", feature=feature).set(int(bool(record.get(feature))))
@@ -352,6 +392,31 @@ class Metrics:
             self.configure(streams_of(record["streams"]), record["schedules"])
             moment = self._child("config_last_reload_success_timestamp_seconds")
             moment.set(record["wall_unix_ns"] / SECOND)
+
+    def _selftest(self, record: Fields) -> None:
+        """What this harness adds to a number, as its newest self-test found it.
+
+        ``verdict``, ``wall_unix_ns``, and ``levels``: of each, ``streams``, ``final_error`` and
+        ``partial_error`` with their ``size``. Of too few sessions there is no p99.
+        """
+        self._metrics["selftest_error_seconds"].clear()
+        for level in record["levels"]:
+            for name, key in (
+                ("time_to_final", "final_error"),
+                ("time_to_first_partial", "partial_error"),
+            ):
+                self._show_error(name, str(level["streams"]), level[key]["size"])
+        for fitness in CLOSED["fitness"]:
+            self._child("selftest_verdict", fitness=fitness).set(int(fitness == record["verdict"]))
+        moment = self._child("selftest_timestamp_seconds")
+        moment.set(record["wall_unix_ns"] / SECOND)
+
+    def _show_error(self, name: str, streams: str, size: Fields) -> None:
+        labels = {"measure": name, "streams": streams}
+        for quantile, key in (("0.5", "p50_ns"), ("0.99", "p99_ns"), ("1", "max_ns")):
+            if size[key] is not None:
+                error = self._child("selftest_error_seconds", **labels, quantile=quantile)
+                error.set(size[key] / SECOND)
 
     def _log(self, record: Fields) -> None:
         level = record["level"]

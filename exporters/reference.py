@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 
 from exporters.log_table import EVENTS
-from exporters.metric_table import CLOSED, FINE, LATENCY, METRICS, NET, PREFIX, Metric
+from exporters.metric_table import CLOSED, FINE, LATENCY, METRICS, NET, PREFIX, WAIT, Metric
 
-_BUCKETS = {LATENCY: "latency", FINE: "fine", NET: "net"}
+_BUCKETS = {LATENCY: "latency", FINE: "fine", NET: "net", WAIT: "wait"}
 
 
 def metrics_page() -> str:

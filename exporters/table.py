@@ -91,7 +91,7 @@ def run_table(rows: Sequence[Row]) -> Table:
         table.add_column(heading, justify="right")
     for row in rows:
         table.add_row(
-            row.clip,
+            Text(row.clip),
             *([row.model] if several else []),
             f"{row.audio_s:.2f}",
             _verdict(row),

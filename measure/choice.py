@@ -37,19 +37,18 @@ def new_words(heard: Heard, zero: Mark) -> list[Said]:
 
 
 def confirmed_ns(rule: Rule, heard: Heard, zero: Mark, acknowledged: Mark | None) -> int | None:
-    """When the provider showed that it had dealt with the force; None while it has not.
+    """When the provider showed that it had dealt with what made zero; None while it has not.
 
     ``acknowledged`` is when it first said so apart, after zero.
     """
-    if rule.flow is not Flow.FORCED:
-        return None
     marks = [] if acknowledged is None else [acknowledged]
-    any_final = rule.final_rule is FinalRule.NEXT
-    marks += [
-        said.mark
-        for said in heard.after(zero)
-        if said.transcript.final and (any_final or said.transcript.forced is True)
-    ]
+    if rule.flow is Flow.FORCED:
+        any_final = rule.final_rule is FinalRule.NEXT
+        marks += [
+            said.mark
+            for said in heard.after(zero)
+            if said.transcript.final and (any_final or said.transcript.forced is True)
+        ]
     return min(marks)[0] if marks else None
 
 
@@ -57,9 +56,10 @@ def chosen(
     rule: Rule, heard: Heard, zero: Mark, now_ns: int, *, confirmed: bool, over: bool
 ) -> Choice | None:
     """The transcript that counts at ``now_ns``; ``over`` when nothing more will come."""
-    if rule.flow is Flow.FORCED:
-        return _forced(heard, zero, now_ns, ready=confirmed or over)
-    return _fallback(rule, heard, zero, now_ns, over=over)
+    if rule.flow is Flow.FALLBACK:
+        return _fallback(rule, heard, zero, now_ns, over=over)
+    verdict = Verdict.FORCED_FINAL if rule.flow is Flow.FORCED else Verdict.CLOSED_FINAL
+    return _asked(verdict, heard, zero, now_ns, ready=confirmed or over)
 
 
 def first_partial(rule: Rule, heard: Heard, zero: Mark, stop: Choice | None) -> Said | None:
@@ -85,10 +85,30 @@ def raced(rule: Rule, heard: Heard, zero: Mark) -> bool:
     )
 
 
-def _forced(heard: Heard, zero: Mark, now_ns: int, *, ready: bool) -> Choice | None:
+def truncated(rule: Rule, heard: Heard, choice: Choice) -> bool:
+    """The final that was chosen took back the end of what had been on show just before it."""
+    before = [said for said in heard.everything() if said.mark < choice.said.mark]
+    if not choice.said.transcript.final or not before:
+        return False
+    shown = _words(rule, before[-1].utterance)
+    left = _words(rule, choice.said.utterance)
+    return len(left) < len(shown) and shown[: len(left)] == left
+
+
+def _words(rule: Rule, text: str) -> list[str]:
+    """Letters and digits alone, word by word; where words are not kept apart, one by one."""
+    pieces = text.split() if rule.joiner else list(text)
+    bare = ("".join(filter(str.isalnum, piece)).casefold() for piece in pieces)
+    return [word for word in bare if word]
+
+
+def _asked(
+    verdict: Verdict, heard: Heard, zero: Mark, now_ns: int, *, ready: bool
+) -> Choice | None:
+    """Where we ask for the final: by a force, or by announcing the end of the stream."""
     finals = finals_with_text(heard, zero)
     if finals:
-        return Choice(Verdict.FORCED_FINAL, finals[0])
+        return Choice(verdict, finals[0])
     return _already_final(heard, zero, now_ns) if ready else None
 
 

@@ -94,6 +94,15 @@ class ForceSent(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class FinishSent(Event):
+    """The socket has taken the message that announces the end of the stream, in the close flow."""
+
+    kind: ClassVar[str] = "finish_sent"
+    due_ns: int
+    """When it became due: the stamp of the frame that completed the endpoint."""
+
+
+@dataclass(frozen=True, slots=True)
 class MessageReceived(Event):
     """One message of the provider, as it came; what it says follows, with the same moment."""
 
@@ -213,7 +222,8 @@ class BytesUnsent(Event):
 class SendStamped(Event):
     """What the kernel says of the two sends that make zero; None where it said nothing.
 
-    All moments are on this host's monotonic clock, as ``at_ns`` is.
+    ``force`` stands for the message that makes zero, in the close flow the announced end. All
+    moments are on this host's monotonic clock, as ``at_ns`` is.
     """
 
     kind: ClassVar[str] = "send_stamped"
@@ -261,6 +271,7 @@ EVENTS: dict[str, type[Event]] = {
         NoSpeech,
         FrameSent,
         ForceSent,
+        FinishSent,
         MessageReceived,
         Transcript,
         ForceAcknowledged,

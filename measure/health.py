@@ -6,6 +6,7 @@ from measure.events import (
     BytesUnsent,
     ClockStepped,
     Event,
+    FinishSent,
     ForceSent,
     FrameSent,
     HostStalled,
@@ -20,7 +21,6 @@ class Health:
     def __init__(self, rule: Rule) -> None:
         self._rule = rule
         self._recent: deque[FrameSent] = deque()
-        self._force: ForceSent | None = None
         self._stalls: list[LoopStalled] = []
         self._host_stalls: list[HostStalled] = []
         self._unsent = False
@@ -33,8 +33,6 @@ class Health:
         match event:
             case FrameSent():
                 self._take_frame(event)
-            case ForceSent() if self._force is None:
-                self._force = event
             case LoopStalled():
                 self._stalls.append(event)
             case HostStalled():
@@ -44,17 +42,17 @@ class Health:
             case ClockStepped(step_ns=step_ns):
                 self._offsets_ns.append(self._offsets_ns[-1] + step_ns)
 
-    def zero(self, zero_ns: int) -> None:
-        """The watch starts: the frames of the last second are judged, later ones are not."""
+    def zero(self, event: Event) -> None:
+        """The watch starts: what makes it and the frames of the last second are judged, no more."""
         self._zero_known = True
-        self._forget_before(zero_ns - SECOND)
+        self._forget_before(event.at_ns - SECOND)
         self._zero_late = self._frames_late()
+        if isinstance(event, ForceSent | FinishSent):
+            self._zero_late |= self._late(event)
 
     def invalid(self, zero_ns: int | None, until_ns: int) -> Verdict | None:
         """Why a reading of ``zero_ns`` to ``until_ns`` would be ours to blame; None where not."""
         if self._zero_late if self._zero_known else self._frames_late():
-            return Verdict.HARNESS_LATE
-        if self._force and self._force.at_ns - self._force.due_ns > self._rule.late_budget_ns:
             return Verdict.HARNESS_LATE
         if zero_ns is None:
             return None  # nothing was being timed that the rest could have spoiled
@@ -78,8 +76,10 @@ class Health:
             self._recent.popleft()
 
     def _frames_late(self) -> bool:
-        budget_ns = self._rule.late_budget_ns
-        return any(frame.at_ns - frame.due_ns > budget_ns for frame in self._recent)
+        return any(map(self._late, self._recent))
+
+    def _late(self, sent: FrameSent | ForceSent | FinishSent) -> bool:
+        return sent.at_ns - sent.due_ns > self._rule.late_budget_ns
 
     def host_stalled(self, zero_ns: int, until_ns: int) -> bool:
         """The host stood still for too long, in the last second before zero or until the answer."""

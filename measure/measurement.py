@@ -6,6 +6,7 @@ from measure.events import (
     BytesUnsent,
     Connected,
     Event,
+    FinishSent,
     ForceSent,
     FrameSent,
     HostStalled,
@@ -15,7 +16,7 @@ from measure.events import (
     SendStamped,
     Transcript,
 )
-from measure.records import MS, Flow, Reading
+from measure.records import MS, Endpoint, Flow, Reading, Rule
 
 LATE_NS = 20 * MS
 """A frame later than one frame is counted."""
@@ -78,10 +79,20 @@ class Measurement:
     """How long the session took, from opening to the end."""
     signature: str
     reference: str | None = None
+    turn: int = 1
+    """Which turn of the stream, from 1."""
 
     @property
     def provider(self) -> str:
         return self.model.partition("/")[0]
+
+
+def reference_of(clip: str | None, rule: Rule) -> str | None:
+    """What is said in the audio of one measurement, if that is known.
+
+    A clip's reference does not say where its turns begin and end.
+    """
+    return None if rule.endpoint is Endpoint.EVERY else clip
 
 
 class Tally:
@@ -100,7 +111,7 @@ class Tally:
                 self._late_ns.append(event.at_ns - event.due_ns)
                 self._frame_ns = event.at_ns
                 self._counted = replace(self._counted, sent_ms=event.audio_ms)
-            case ForceSent():
+            case ForceSent() | FinishSent():
                 self._zero_ns = event.at_ns
                 self._counted = replace(self._counted, force_delay_ns=event.at_ns - event.due_ns)
             case MessageReceived():

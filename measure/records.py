@@ -72,7 +72,11 @@ class Flow(StrEnum):
     """How the end of speech is made known to a provider."""
 
     FORCED = "forced"
+    """A force-endpoint message asks for the final."""
     FALLBACK = "fallback"
+    """The provider ends the segment by itself."""
+    CLOSE = "close"
+    """The end of the whole stream is announced. No forced endpoint, and never mixed with one."""
 
 
 class FinalRule(StrEnum):
@@ -99,6 +103,15 @@ class ForceAt(StrEnum):
     """As soon as the audio up to the end of speech has left."""
 
 
+class Endpoint(StrEnum):
+    """Which ends of speech are endpoints."""
+
+    LAST = "last"
+    """The end of a clip's last speech."""
+    EVERY = "every"
+    """Each of them, with a reading of its own."""
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
     """How an answer is chosen. The first three are facts of the provider, the rest are settings."""
@@ -110,6 +123,8 @@ class Rule:
     echo_counts: bool = False
     """A partial that only repeats what was known at zero counts as the first partial."""
     force_at: ForceAt = ForceAt.DECISION
+    """Also when the stream's end is announced, in the close flow."""
+    endpoint: Endpoint = Endpoint.LAST
     grace_ns: int = 2 * SECOND
     """Without force: for how long only a final will do."""
     patience_ns: int = 10 * SECOND
@@ -125,12 +140,19 @@ class Rule:
     clock_step_budget_ns: int = 50 * MS
     """By how much wall and monotonic clock may disagree within one measurement."""
 
+    def endpoint_ms(self, end_ms: float, known_ms: float) -> float:
+        """The place that must have been sent before zero, of an end and where it can be known."""
+        early = self.flow is not Flow.FALLBACK and self.force_at is ForceAt.SPEECH_END
+        return end_ms if early else known_ms
+
 
 class Verdict(StrEnum):
     """Which rule produced a reading, or why there is none."""
 
     FORCED_FINAL = "forced_final"
     """The first final with text after the force."""
+    CLOSED_FINAL = "closed_final"
+    """Close flow: the first final with text after the end of the stream was announced."""
     NATURAL_FINAL = "natural_final"
     """Fallback A: the first final within the grace."""
     LATE_PARTIAL = "late_partial"
@@ -142,11 +164,13 @@ class Verdict(StrEnum):
     ALREADY_FINAL = "already_final"
     """All had been final at zero; the value is signed and negative."""
     ACK_ONLY = "ack_only"
-    """The force was acknowledged and no text came with it."""
+    """The force, or the end of the stream, was acknowledged and no text came with it."""
     NO_FINAL = "no_final"
     """Nothing came before the deadline."""
     VAD_NEVER = "vad_never"
     """There is no speech in the clip."""
+    TURN_UNCLEAR = "turn_unclear"
+    """The answer of this turn cannot be told from that of another one."""
     HARNESS_LATE = "harness_late"
     """Our frames or our force left too late; the reading is invalid."""
     HARNESS_STALLED = "harness_stalled"
@@ -170,6 +194,7 @@ class Verdict(StrEnum):
 ANSWERED = frozenset(
     {
         Verdict.FORCED_FINAL,
+        Verdict.CLOSED_FINAL,
         Verdict.NATURAL_FINAL,
         Verdict.LATE_PARTIAL,
         Verdict.LATE_FINAL,
@@ -187,6 +212,7 @@ OUR_FAULT = frozenset(
         Verdict.HARNESS_ERROR,
         Verdict.CANCELLED,
         Verdict.VAD_NEVER,
+        Verdict.TURN_UNCLEAR,
     }
 )
 """The verdicts that say nothing about the provider: no success, no failure, counted apart."""
@@ -203,6 +229,8 @@ class Remark(StrEnum):
     """The provider heard words before any speech had been sent."""
     LATE_TEXT_AFTER_FINAL = "late_text_after_final"
     """Words came after the final that stopped the watch."""
+    TRUNCATED_TAIL = "truncated_tail"
+    """The final that stopped the watch lacks the end of what had been on show just before it."""
     DUPLICATE_FINAL = "duplicate_final"
     """The same final came twice; it was counted once."""
     NATURAL_FINAL_RACE = "natural_final_race"
@@ -240,7 +268,7 @@ class Reading:
     last_final: Answer | None
     """The last final with text that came after zero."""
     confirmed_ns: int | None
-    """When the provider confirmed the force, with text or without."""
+    """When the provider confirmed the force, or the end of the stream, with text or without."""
     transcript: str
     """All finals joined; what words are scored on. A selected partial counts as one."""
     remarks: tuple[Remark, ...] = ()

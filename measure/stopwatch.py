@@ -8,6 +8,7 @@ of time too; that is what makes a replay exact.
     forced:    speech end known and its audio sent ─> force sent = zero ─> first final with text
     fallback:  speech end known and its audio sent = zero ─> first final within the grace,
                else the first text after it, else the latest partial before it
+    close:     speech end known and its audio sent ─> end of stream announced = zero ─> as forced
 
 Our own events come in the order of their stamps. What the provider says may carry the kernel's
 stamp of its arrival, which is older than the moment at which we read it; it counts by its stamp.
@@ -17,11 +18,20 @@ Method: METHOD.md, sections 2 to 4.
 
 from bisect import bisect_left
 
-from measure.choice import Choice, chosen, confirmed_ns, finals_with_text, first_partial, raced
+from measure.choice import (
+    Choice,
+    chosen,
+    confirmed_ns,
+    finals_with_text,
+    first_partial,
+    raced,
+    truncated,
+)
 from measure.events import (
     Cancelled,
     Event,
     Failed,
+    FinishSent,
     ForceAcknowledged,
     ForceRejected,
     ForceSent,
@@ -44,7 +54,6 @@ from measure.health import Health
 from measure.heard import Heard, Mark
 from measure.records import (
     Flow,
-    ForceAt,
     Reading,
     Remark,
     Rule,
@@ -98,15 +107,23 @@ class Stopwatch:
         self._note(event, mark)
         if self._zero is None and self._starts(event):
             self._zero = mark
-            self._health.zero(event.at_ns)
+            self._health.zero(event)
         if self._overdue() or not isinstance(event, FrameSent) or self._deadline_ns is None:
             self._is_over()
 
     @property
     def force_due(self) -> bool:
         """The force-endpoint message must be sent now."""
-        waits = self._rule.flow is Flow.FORCED and self._zero is None and not self._done
-        return waits and self._speech_is_over
+        return self._rule.flow is Flow.FORCED and self._waits_for_zero
+
+    @property
+    def finish_due(self) -> bool:
+        """The end of the stream must be announced now: the close flow."""
+        return self._rule.flow is Flow.CLOSE and self._waits_for_zero
+
+    @property
+    def _waits_for_zero(self) -> bool:
+        return self._zero is None and not self._done and self._speech_is_over
 
     @property
     def zero_ns(self) -> int | None:
@@ -122,6 +139,20 @@ class Stopwatch:
     def done(self) -> bool:
         """Nothing that may still come can change the reading."""
         return self._done
+
+    @property
+    def owes(self) -> bool:
+        """The provider's answer to this zero may still come, however late."""
+        if self._zero is None or self._ended is not None:
+            return False
+        choice = self._choice()
+        natural = self._rule.flow is Flow.FALLBACK
+        settled = (
+            choice is not None
+            and choice.said.transcript.final
+            and (natural or choice.verdict is Verdict.ALREADY_FINAL)
+        )
+        return self._confirmed_ns() is None and not settled
 
     def reading(self) -> Reading:
         """What was measured so far; it can be asked for at any time."""
@@ -169,17 +200,31 @@ class Stopwatch:
                 self._heard.add(mark, event)
                 if self._heard.everything()[-1].duplicate:
                     self._remarks.setdefault(Remark.DUPLICATE_FINAL)
-            case ForceAcknowledged() if self._zero is not None and mark > self._zero:
-                self._acknowledged = self._acknowledged or mark
             case ForceRejected():
                 self._remarks.setdefault(Remark.FORCE_REJECTED)
             case StreamClosed() | Failed() | Cancelled() | NoSpeech():
                 self._ended = event
+        if self._zero is not None and mark > self._zero and self._acknowledges(event):
+            self._acknowledged = self._acknowledged or mark
 
     def _starts(self, event: Event) -> bool:
-        if self._rule.flow is Flow.FORCED:
-            return isinstance(event, ForceSent)
-        return self._speech_is_over
+        match self._rule.flow:
+            case Flow.FORCED:
+                return isinstance(event, ForceSent)
+            case Flow.CLOSE:
+                return isinstance(event, FinishSent)
+            case Flow.FALLBACK:
+                return self._speech_is_over
+
+    def _acknowledges(self, event: Event) -> bool:
+        """The provider says, apart from any final, that it has dealt with what made zero."""
+        match self._rule.flow:
+            case Flow.FORCED:
+                return isinstance(event, ForceAcknowledged)
+            case Flow.CLOSE:
+                return isinstance(event, StreamDone) or _in_order(event)
+            case Flow.FALLBACK:
+                return False
 
     @property
     def _speech_is_over(self) -> bool:
@@ -189,10 +234,8 @@ class Stopwatch:
     @property
     def _endpoint_ms(self) -> float | None:
         """The place in the clip that has to be sent before zero; None while it is not known."""
-        if self._speech_end is None:
-            return None
-        early = self._rule.flow is Flow.FORCED and self._rule.force_at is ForceAt.SPEECH_END
-        return self._speech_end.audio_ms if early else self._speech_end.known_ms
+        end = self._speech_end
+        return None if end is None else self._rule.endpoint_ms(end.audio_ms, end.known_ms)
 
     @property
     def _sent_ms(self) -> float:
@@ -213,19 +256,23 @@ class Stopwatch:
     def _next_deadline_ns(self) -> int | None:
         if self._zero is None:
             return None
-        forced = self._rule.flow is Flow.FORCED
-        done_ns = self._forced_done_ns(self._zero) if forced else self._fallback_done_ns(self._zero)
+        natural = self._rule.flow is Flow.FALLBACK
+        done_ns = self._fallback_done_ns(self._zero) if natural else self._asked_done_ns(self._zero)
         patience_over_ns = self._patience_over_ns(self._zero)
         return patience_over_ns if done_ns is None else min(done_ns, patience_over_ns)
 
     def _patience_over_ns(self, zero: Mark) -> int:
         return zero[0] + self._rule.patience_ns
 
-    def _forced_done_ns(self, zero: Mark) -> int | None:
-        """Complete and settled; or a first final whose confirmation does not come."""
+    def _asked_done_ns(self, zero: Mark) -> int | None:
+        """Complete and settled; or a first final whose confirmation does not come.
+
+        In the close flow the confirmation alone says that nothing more will come.
+        """
         finals_ns = [said.at_ns for said in finals_with_text(self._heard, zero)[:1]]
         confirmation_ns = self._confirmed_ns()
-        if confirmation_ns is not None and self._choice() is not None:
+        complete = self._rule.flow is Flow.CLOSE or self._choice() is not None
+        if confirmation_ns is not None and complete:
             return max([confirmation_ns, *finals_ns]) + self._rule.settle_ns
         if finals_ns:
             return finals_ns[0] + max(self._rule.confirm_ns, self._rule.settle_ns)
@@ -251,14 +298,13 @@ class Stopwatch:
         if self._zero is None:
             return None
         out_of_patience = self._now_ns >= self._patience_over_ns(self._zero)
-        closed_in_order = isinstance(self._ended, StreamClosed) and self._ended.code is not None
         return chosen(
             self._rule,
             self._heard,
             self._zero,
             self._now_ns,
             confirmed=self._confirmed_ns() is not None,
-            over=out_of_patience or closed_in_order,
+            over=out_of_patience or _in_order(self._ended),
         )
 
     def _verdict(self, choice: Choice | None) -> Verdict:
@@ -278,7 +324,10 @@ class Stopwatch:
         return min(self._now_ns, self._patience_over_ns(self._zero))
 
     def _failure(self) -> Verdict:
+        confirmed = self._confirmed_ns() is not None
         match self._ended:
+            case StreamClosed() if self._rule.flow is Flow.CLOSE and confirmed:
+                return Verdict.ACK_ONLY  # it was asked for
             case Failed(fault=Fault(whose=Whose.HOST)):
                 return Verdict.HARNESS_ERROR
             case Failed(fault=Fault(kind=FaultKind.CLOSED)) | StreamClosed():
@@ -287,7 +336,7 @@ class Stopwatch:
                 return Verdict.NETWORK_ERROR
             case Failed():
                 return Verdict.PROVIDER_ERROR
-        return Verdict.NO_FINAL if self._confirmed_ns() is None else Verdict.ACK_ONLY
+        return Verdict.ACK_ONLY if confirmed else Verdict.NO_FINAL
 
     def _fault(self, choice: Choice | None) -> Fault | None:
         return self._ended.fault if isinstance(self._ended, Failed) and choice is None else None
@@ -310,6 +359,8 @@ class Stopwatch:
             remarks.append(Remark.NATURAL_FINAL_RACE)
         if choice and self._zero and self._later_words(choice, self._zero):
             remarks.append(Remark.LATE_TEXT_AFTER_FINAL)
+        if choice and truncated(self._rule, self._heard, choice):
+            remarks.append(Remark.TRUNCATED_TAIL)
         if choice and choice.said.at_ns in self._user_stamps_ns:
             remarks.append(Remark.USER_STAMP)
         if self._zero and self._health.host_stalled(self._zero[0], self._awaited_until_ns(choice)):
@@ -335,3 +386,8 @@ class Stopwatch:
     def _later_words(self, choice: Choice, zero: Mark) -> bool:
         later = finals_with_text(self._heard, zero)
         return any(said.mark > choice.said.mark for said in later)
+
+
+def _in_order(event: Event | None) -> bool:
+    """The provider has closed the stream, with a code that says so."""
+    return isinstance(event, StreamClosed) and event.code is not None

@@ -12,7 +12,7 @@ journals of older and newer versions stay readable.
 import sys
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, dataclass, fields
 from types import UnionType
 from typing import Any, get_args, get_type_hints
 
@@ -20,6 +20,9 @@ from measure.events import EVENTS, Event, FrameSent
 from measure.faults import Fault, FaultKind, Whose
 
 Record = dict[str, object]
+Types = tuple[type, ...]
+_NUMBER_BYTES = 8
+_INT, _STR, _BYTES, _SECONDS = (int,), (str,), (bytes,), (float, type(None))
 FRAMES = "frames"
 """The kind of a record that holds many frames at once."""
 FRAMES_IN_ONE_RECORD = 50
@@ -29,7 +32,7 @@ FRAMES_IN_ONE_RECORD = 50
 def to_record(event: Event, session_id: str) -> Record:
     """The record of one event. Exact: ``from_record`` gives an equal event."""
     record: Record = {"k": event.kind, "t": event.at_ns, "s": session_id}
-    for name in _FIELDS[event.kind]:
+    for name, _, _ in _FIELDS[event.kind]:
         value = getattr(event, name)
         record[name] = _fault_record(value) if isinstance(value, Fault) else value
     return record
@@ -45,13 +48,14 @@ def from_record(record: Mapping[str, object]) -> Event | None:
         raise ValueError(f"a record without a kind: k is {_shown(kind)}, it must be text")
     if kind not in EVENTS:
         return None
-    values = {"at_ns": _checked(kind, "t", record.get("t"), int)}
-    for name, (wanted, optional) in _FIELDS[kind].items():
-        if name in record:
-            values[name] = _checked(kind, name, record[name], wanted)
-        elif not optional:
+    at_ns = record.get("t")
+    values = [at_ns if type(at_ns) is int else _checked(kind, "t", at_ns, _INT)]
+    for name, allowed, default in _FIELDS[kind]:
+        value = record.get(name, default)
+        if value is MISSING:
             raise ValueError(f"{kind}: {name} is missing")
-    return EVENTS[kind](**values)
+        values.append(value if type(value) in allowed else _checked(kind, name, value, allowed))
+    return EVENTS[kind](*values)
 
 
 def frames_record(frames: Sequence[FrameSent], session_id: str) -> Record:
@@ -78,19 +82,46 @@ def frames_record(frames: Sequence[FrameSent], session_id: str) -> Record:
 
 def frames_of(record: Mapping[str, object]) -> list[FrameSent]:
     """The frames of one record of kind ``frames``. Raises ValueError for a damaged one."""
-    start_ns = _checked(FRAMES, "t", record.get("t"), int)
-    count = _checked(FRAMES, "count", record.get("count"), int)
+    columns = columns_of(record)
+    return [columns.frame(index) for index in range(len(columns))]
+
+
+@dataclass(frozen=True, slots=True)
+class FrameColumns:
+    """The frames of one record as they were packed: for those who do not need each as an event."""
+
+    start_ns: int
+    """From which the moments count."""
+    at_ns: list[int]
+    due_ns: list[int]
+    audio_ms: list[float]
+    padding: int
+    """One bit a frame, the first frame's lowest."""
+
+    def __len__(self) -> int:
+        return len(self.at_ns)
+
+    def frame(self, index: int) -> FrameSent:
+        """One of them."""
+        return FrameSent(
+            self.start_ns + self.at_ns[index],
+            self.start_ns + self.due_ns[index],
+            self.audio_ms[index],
+            bool(self.padding >> index & 1),
+        )
+
+
+def columns_of(record: Mapping[str, object]) -> FrameColumns:
+    """The frames of one record of kind ``frames``. Raises ValueError for a damaged one."""
+    start_ns = _checked(FRAMES, "t", record.get("t"), _INT)
+    count = _checked(FRAMES, "count", record.get("count"), _INT)
     at_ns = _numbers("q", record, "at_ns", count)
     due_ns = _numbers("q", record, "due_ns", count)
     audio_ms = _numbers("d", record, "audio_ms", count)
-    bits = _checked(FRAMES, "padding", record.get("padding"), bytes)
+    bits = _checked(FRAMES, "padding", record.get("padding"), _BYTES)
     if len(bits) != (count + 7) // 8:
         raise ValueError(f"{FRAMES}: padding has {len(bits)} bytes for {count} frames")
-    padding = int.from_bytes(bits, "little")
-    return [
-        FrameSent(start_ns + at_ns[i], start_ns + due_ns[i], audio_ms[i], bool(padding >> i & 1))
-        for i in range(count)
-    ]
+    return FrameColumns(start_ns, at_ns, due_ns, audio_ms, int.from_bytes(bits, "little"))
 
 
 def events_of(records: Iterable[Mapping[str, object]]) -> Iterator[Event]:
@@ -148,19 +179,18 @@ def _fault_record(fault: Fault) -> Record:
 
 
 def _fault(kind: str, value: Mapping[object, object]) -> Fault:
-    whose = _checked(kind, "fault.whose", value.get("whose"), str)
-    which = _checked(kind, "fault.kind", value.get("kind"), str)
-    detail = _checked(kind, "fault.detail", value.get("detail", ""), str)
-    retry_after_s = _checked(kind, "fault.retry_after_s", value.get("retry_after_s"), float | None)
+    whose = _checked(kind, "fault.whose", value.get("whose"), _STR)
+    which = _checked(kind, "fault.kind", value.get("kind"), _STR)
+    detail = _checked(kind, "fault.detail", value.get("detail", ""), _STR)
+    retry_after_s = _checked(kind, "fault.retry_after_s", value.get("retry_after_s"), _SECONDS)
     try:
         return Fault(Whose(whose), FaultKind(which), detail, retry_after_s)
     except ValueError as error:
         raise ValueError(f"{kind}: fault: {error}") from error
 
 
-def _checked(kind: str, name: str, value: object, wanted: type | UnionType) -> Any:  # noqa: ANN401
+def _checked(kind: str, name: str, value: object, allowed: Types) -> Any:  # noqa: ANN401
     """``value`` if it is what the field ``name`` holds. Raises ValueError otherwise."""
-    allowed = get_args(wanted) or (wanted,)
     if type(value) in allowed:
         return value
     if type(value) is int and float in allowed:  # a packer may have dropped the ".0"
@@ -187,13 +217,13 @@ def _column(code: str, values: Sequence[float]) -> bytes:
     return _little_endian(column).tobytes()
 
 
-def _numbers(code: str, record: Mapping[str, object], name: str, count: int) -> Sequence[Any]:
-    raw = _checked(FRAMES, name, record.get(name), bytes)
-    column = array(code)
-    if count < 0 or len(raw) != count * column.itemsize:
+def _numbers(code: str, record: Mapping[str, object], name: str, count: int) -> list[Any]:
+    raw = _checked(FRAMES, name, record.get(name), _BYTES)
+    if len(raw) != count * _NUMBER_BYTES:
         raise ValueError(f"{FRAMES}: {name} has {len(raw)} bytes for {count} frames")
-    column.frombytes(raw)
-    return _little_endian(column)
+    if sys.byteorder == "little":
+        return memoryview(raw).cast(code).tolist()  # type: ignore[call-overload, no-any-return]
+    return _little_endian(array(code, raw)).tolist()
 
 
 def _little_endian(column: "array[Any]") -> "array[Any]":
@@ -202,14 +232,16 @@ def _little_endian(column: "array[Any]") -> "array[Any]":
     return column
 
 
-def _fields_of(event: type[Event]) -> dict[str, tuple[type | UnionType, bool]]:
-    """Its fields besides the moment: what each holds, and whether it may be left out."""
+def _fields_of(event: type[Event]) -> tuple[tuple[str, Types, object], ...]:
+    """Its fields behind the moment: name, what it may hold, and what it is where it is left out."""
     hints = get_type_hints(event)
-    return {
-        field.name: (hints[field.name], field.default is not MISSING)
-        for field in fields(event)
-        if field.name != "at_ns"
-    }
+    moment, *others = fields(event)
+    assert moment.name == "at_ns", "every event begins with its moment"
+    return tuple((field.name, _types(hints[field.name]), field.default) for field in others)
+
+
+def _types(wanted: type | UnionType) -> Types:
+    return get_args(wanted) or (wanted,)
 
 
 _FIELDS = {kind: _fields_of(event) for kind, event in EVENTS.items()}

@@ -9,8 +9,17 @@ STEP_MS = 20
 class Chunker:
     """Collects frames and gives a chunk when its last 20 ms have come."""
 
-    def __init__(self, *, rate_hz: int, chunk_ms: int, min_chunk_ms: int = 0) -> None:
-        self._frames_in_one = max(1, -(-chunk_ms // STEP_MS))
+    def __init__(
+        self,
+        *,
+        rate_hz: int,
+        chunk_ms: int,
+        min_chunk_ms: int = 0,
+        max_chunk_ms: int | None = None,
+    ) -> None:
+        """``chunk_ms`` is rounded up to whole frames, but never beyond ``max_chunk_ms``."""
+        most = -(-chunk_ms // STEP_MS) if max_chunk_ms is None else max_chunk_ms // STEP_MS
+        self._frames_in_one = max(1, min(-(-chunk_ms // STEP_MS), most))
         self._min_bytes = min_chunk_ms * rate_hz // 1000 * 2
         self._waiting: list[Frame] = []
 

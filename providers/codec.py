@@ -4,8 +4,8 @@ A codec turns what we want to say into messages and what the provider says into 
 whatever state one stream needs and lives as long as the stream does. It never opens, waits,
 retries, logs or reads a clock: the session does, once, for all providers.
 
-    prepare ─> prepared ─> open ─> hello ─> (ready) ─> audio … force … audio ─> finish
-                                              └───────── decode ─────────────────┘
+    dated ─> prepare ─> prepared ─> open ─> hello ─> (ready) ─> audio … force … audio ─> finish
+                                              └───────── decode, replies ────────────────┘
 """
 
 import json
@@ -14,50 +14,52 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from measure.events import Event
-from measure.faults import Fault, FaultKind, Whose
-from measure.records import Frame, Rule
+from measure.faults import Fault, FaultKind
+from measure.records import Frame
+from providers.errors import ErrorMap, ProviderError, fault_of_close, fault_of_status, one_line
+from providers.facts import (
+    AudioFormat,
+    Encoding,
+    Ending,
+    Facts,
+    Forcing,
+    Limits,
+    Price,
+    Source,
+    TextMode,
+    Transport,
+)
+
+__all__ = [
+    "AudioFormat",
+    "Codec",
+    "Encoding",
+    "Ending",
+    "ErrorMap",
+    "Facts",
+    "ForceContext",
+    "Forcing",
+    "HttpRequest",
+    "HttpResponse",
+    "Limits",
+    "Message",
+    "Model",
+    "OpenRequest",
+    "Options",
+    "PlainCodec",
+    "Price",
+    "ProviderError",
+    "Source",
+    "TextMode",
+    "Transport",
+    "fault_of_close",
+    "fault_of_status",
+    "one_line",
+    "parsed",
+]
 
 Message = str | bytes
-"""One websocket message: text or binary."""
-
-
-class ProviderError(Exception):
-    """The provider refused, failed or broke its own rules."""
-
-    def __init__(
-        self, kind: FaultKind, detail: str = "", *, retry_after_s: float | None = None
-    ) -> None:
-        self.fault = Fault(Whose.PROVIDER, kind, detail, retry_after_s)
-        super().__init__(str(self.fault))
-
-
-@dataclass(frozen=True, slots=True)
-class AudioFormat:
-    """How a provider wants to be sent audio; always mono, 16-bit little-endian before encoding."""
-
-    rate_hz: int = 16_000
-    chunk_ms: int = 20
-    """The piece that leaves at once: 20 ms, or what the provider recommends."""
-    min_chunk_ms: int = 0
-    """A shorter piece is refused, so the last one is filled up with silence to this."""
-
-
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """What is known of a model before any stream is opened; the source of each is in its file."""
-
-    rule: Rule
-    audio: AudioFormat = AudioFormat()
-    key_variable: str | None = None
-    """The environment variable that holds the key; None where no key is needed."""
-    greets: bool = False
-    """Audio must wait for the provider's StreamReady."""
-    silence_after_force: bool = True
-    """Real-time silence goes on after zero until the answer is complete."""
-    keepalive_s: float | None = None
-    """How long the stream may be silent before ``keepalive`` is said; None: never."""
-    natural_endpointing: str = "off"
-    """Whether the provider ends segments by itself, in words for people: a label, not a rule."""
+"""One message: text or binary on a websocket, binary on any other transport."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +100,10 @@ class ForceContext:
     """How much audio has been sent, silence included."""
     silence_ms: float = 0.0
     """How much of it, at its end, came after the speech."""
+    number: int = 1
+    """The first force of a stream is 1."""
+    messages: int = 0
+    """How many messages of audio have been sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,21 +120,40 @@ class Codec(Protocol):
 
     @property
     def facts(self) -> Facts: ...
+    def dated(self, wall_unix_s: float) -> None:
+        """What time it is, told once before all else; for who has to sign with it."""
+
     def prepare(self, key: str) -> HttpRequest | None: ...
     def prepared(self, response: HttpResponse) -> None: ...
-    def open(self, key: str) -> OpenRequest: ...
+    def open(self, key: str) -> OpenRequest:
+        """How to open the stream. Raises ProviderError where the key cannot be one."""
+
     def hello(self) -> Iterable[Message]: ...
     def audio(self, frame: Frame) -> Message: ...
     def force(self, context: ForceContext) -> Iterable[Message]: ...
     def keepalive(self) -> Iterable[Message]: ...
     def finish(self) -> Iterable[Message]: ...
     def decode(self, message: Message, at_ns: int) -> Iterable[Event]: ...
+    def replies(self) -> Iterable[Message]:
+        """What the message decoded last makes us say, once; asked for after each."""
+
+    def cut(self, come: bytes) -> int | None:
+        """How many bytes at the beginning are one message; None while it is not whole.
+
+        On a plain connection only. Raises ProviderError where they can never become one.
+        """
+
     def closed(self, code: int | None, reason: str) -> Fault | None:
         """What the provider's Close says of a failure; None where it is an ordinary end."""
 
 
 class PlainCodec:
     """What most codecs need not say: no preparation, no greeting, no keepalive, ordinary codes."""
+
+    facts: Facts
+
+    def dated(self, wall_unix_s: float) -> None:
+        return None
 
     def prepare(self, key: str) -> HttpRequest | None:
         return None
@@ -152,8 +177,14 @@ class PlainCodec:
     def finish(self) -> Iterable[Message]:
         return ()
 
+    def replies(self) -> Iterable[Message]:
+        return ()
+
+    def cut(self, come: bytes) -> int | None:
+        return len(come) or None
+
     def closed(self, code: int | None, reason: str) -> Fault | None:
-        return fault_of_close(code, reason)
+        return self.facts.errors.closed(code, reason)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +195,10 @@ class Model:
     """A new codec for one stream."""
     title: str
     """For people: "Deepgram Nova-3"."""
+    fake: str | None = None
+    """The fake that speaks like it, by its name; None: the one with the provider's name."""
+    transcripts: tuple[str, ...] = ()
+    """The conversations that its codec is proven with, by their names."""
 
 
 def parsed(message: Message) -> dict[str, object]:
@@ -187,47 +222,3 @@ def _is_text(said: object) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def fault_of_status(status: int, headers: Mapping[str, str], detail: str = "") -> Fault:
-    """What an HTTP refusal means, in the words that all providers share."""
-    kinds = {
-        401: FaultKind.AUTH,
-        403: FaultKind.AUTH,
-        402: FaultKind.QUOTA,
-        408: FaultKind.TIMEOUT,
-        429: FaultKind.RATE,
-        504: FaultKind.TIMEOUT,
-    }
-    kind = kinds.get(status, FaultKind.SERVER if status >= 500 else FaultKind.HANDSHAKE)
-    said = f"HTTP {status}" + (f", {detail}" if detail else "")
-    return Fault(Whose.PROVIDER, kind, said, _retry_after_s(headers))
-
-
-def fault_of_close(code: int | None, reason: str) -> Fault | None:
-    """What a websocket's Close means where the provider has no codes of its own."""
-    kinds = {
-        1000: None,
-        1001: None,
-        1005: None,
-        None: FaultKind.CLOSED,
-        1006: FaultKind.CLOSED,
-        1002: FaultKind.PROTOCOL,
-        1003: FaultKind.PROTOCOL,
-        1007: FaultKind.PROTOCOL,
-        1008: FaultKind.PROTOCOL,
-        1009: FaultKind.PROTOCOL,
-    }
-    kind = kinds.get(code, FaultKind.SERVER)
-    if kind is None:
-        return None
-    said = "no Close" if code is None else f"Close {code}" + (f", {reason}" if reason else "")
-    whose = Whose.NETWORK if kind is FaultKind.CLOSED else Whose.PROVIDER
-    return Fault(whose, kind, said)
-
-
-def _retry_after_s(headers: Mapping[str, str]) -> float | None:
-    for name, value in headers.items():
-        if name.lower() == "retry-after" and value.strip().isdigit():
-            return float(value)
-    return None

@@ -18,6 +18,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 from measure.events import Event, Notice, StreamDone, Transcript, Unread
 from measure.faults import Fault, FaultKind, Whose
 from measure.records import FinalRule, Flow, Rule
+from measure.words import Word, Words
 from providers.codec import (
     AudioFormat,
     Facts,
@@ -129,6 +130,34 @@ class Deepgram(PlainCodec):
         named = {name for name, _ in theirs}
         ours = [(name, value) for name, value in self._settings.items() if name not in named]
         return parts._replace(path=path, query=urlencode(ours + theirs), fragment="").geturl()
+
+
+def words_of(message: Message) -> Words | None:
+    """The words of ``Results`` with their places in the stream; None where it says none."""
+    try:
+        said = parsed(message)
+    except ProviderError:
+        return None
+    match said:
+        case {
+            "type": "Results",
+            "is_final": bool(final),
+            "channel": {"alternatives": [{"words": [_, *_] as words}, *_]},
+        }:
+            timed = tuple(word for word in map(_word, words) if word is not None)
+            return Words(timed, final) if timed else None
+    return None
+
+
+def _word(said: object) -> Word | None:
+    match said:
+        case {
+            "word": str(text),
+            "start": float() | int() as start_s,
+            "end": float() | int() as end_s,
+        }:
+            return Word(text, start_s * 1000, end_s * 1000)
+    return None
 
 
 def _named(text: str) -> FaultKind | None:

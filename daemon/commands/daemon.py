@@ -14,13 +14,12 @@ from pathlib import Path
 
 import trio
 
-from daemon.clock import HostClock
+from daemon.clock import HostClock, now_ns, wall_ns
 from daemon.errors import UserError
-from daemon.order import Bench
-from daemon.plan import Plan, Target, configured_plan, new_id
-from daemon.rounds import measure_round
-from daemon.supervise import Recording, bench, exporter_settings, local_engines, start_exporter
-from measure.measurement import Measurement
+from daemon.plan import Plan, configured_plan, new_id
+from daemon.rounds import Outcome, Rounds
+from daemon.supervise import Recording, exporter_settings, local_engines, start_exporter
+from daemon.workers import measuring, shortfall, worker_count
 from measure.records import SECOND
 
 HELP = "measure on and on, for Prometheus, logs and journal"
@@ -46,8 +45,6 @@ def run(args: argparse.Namespace) -> int:
     if not plan.targets:
         raise UserError("\n".join([*plan.skipped, "there is no model left to measure"]))
     recording = start_exporter(exporter_settings(plan, plan.settings.web.listen))
-    for line in plan.skipped:
-        recording.log("warning", "model_skipped", reason=line)
     try:
         trio.run(_measure, plan, recording, clock=HostClock())
     finally:
@@ -59,33 +56,43 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _measure(plan: Plan, recording: Recording) -> None:
+    _say_what_is_left_out(plan, recording)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(_stop_when_told, nursery.cancel_scope, recording)
-        async with local_engines(plan.targets) as targets, bench(recording) as ours:
+        async with (
+            local_engines(plan.targets) as targets,
+            measuring(plan, targets, recording) as rounds,
+        ):
             recording.log(
                 "info",
                 "process_ready",
                 version=version("speechbench"),
                 models=[target.name for target in targets],
                 clips=len(plan.recordings),
+                workers=worker_count(plan),
                 interval_s=plan.settings.daemon.interval_s,
                 listen=recording.ready.address,
                 journal=recording.ready.journal,
             )
-            await measure_on_schedule(plan, targets, ours, recording)
+            await measure_on_schedule(plan.settings.daemon.interval_s, rounds, recording)
 
 
-async def measure_on_schedule(
-    plan: Plan, targets: tuple[Target, ...], ours: Bench, recording: Recording
-) -> None:
+def _say_what_is_left_out(plan: Plan, recording: Recording) -> None:
+    for line in plan.skipped:
+        recording.log("warning", "model_skipped", reason=line)
+    if (fewer := shortfall(plan)) is not None:
+        recording.log("warning", "workers_reduced", reason=fewer)
+
+
+async def measure_on_schedule(interval_s: float, rounds: Rounds, recording: Recording) -> None:
     """One round at each multiple of the interval, for ever."""
-    interval_ns = round(plan.settings.daemon.interval_s * SECOND)
-    first_ns = ours.now_ns()
+    interval_ns = round(interval_s * SECOND)
+    first_ns = now_ns()
     number = 0
     while True:
         await trio.sleep_until((first_ns + number * interval_ns) / SECOND)
-        await _round(plan, targets, ours)
-        next_number = next_round(first_ns, interval_ns, ours.now_ns())
+        await _round(rounds, recording)
+        next_number = next_round(first_ns, interval_ns, now_ns())
         if next_number > number + 1:
             recording.log(
                 "warning",
@@ -102,27 +109,21 @@ def next_round(first_ns: int, interval_ns: int, now_ns: int) -> int:
     return max(1, -(-(now_ns - first_ns) // interval_ns))
 
 
-async def _round(plan: Plan, targets: tuple[Target, ...], ours: Bench) -> None:
-    run_id, started_ns = new_id(), ours.now_ns()
-    measured: list[Measurement] = []
-    await measure_round(
-        plan,
-        targets,
-        ours,
-        run_id,
-        parallel=plan.settings.daemon.parallel,
-        measured=measured.append,
-    )
-    ours.recorder.put(
+async def _round(rounds: Rounds, recording: Recording) -> None:
+    run_id, started_ns = new_id(), now_ns()
+    outcome = Outcome()
+    await rounds.measure(run_id, outcome)
+    recording.put(
         {
             "k": "run_finished",
-            "t": ours.now_ns(),
+            "t": now_ns(),
             "run_id": run_id,
             "schedule": SCHEDULE,
-            "sessions": len(measured),
-            "failures": sum(not one.reading.valid for one in measured),
-            "duration_s": (ours.now_ns() - started_ns) / SECOND,
-            "wall_unix_ns": ours.wall_ns(),
+            "sessions": outcome.sessions,
+            "failures": outcome.failures,
+            "complete": not outcome.unmeasured,
+            "duration_s": (now_ns() - started_ns) / SECOND,
+            "wall_unix_ns": wall_ns(),
         }
     )
 

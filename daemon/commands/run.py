@@ -28,11 +28,13 @@ from daemon.config import Settings, read_settings, settings_of
 from daemon.errors import UserError
 from daemon.plan import Plan, new_id, plan_of
 from daemon.results import document_of, row_of, summaries_of
-from daemon.rounds import measure_round
-from daemon.supervise import Recording, bench, exporter_settings, local_engines, start_exporter
-from exporters.segment import closed_name
+from daemon.rounds import Outcome
+from daemon.supervise import Recording, exporter_settings, local_engines, start_exporter
+from daemon.workers import measuring, shortfall
+from exporters.segment import closed_name, read_journal
 from exporters.table import print_run, table_console
 from measure.measurement import Measurement
+from measure.replay import measurements_of, sessions_of
 
 HELP = "measure clips now, and show a table"
 INTERRUPTED = 130
@@ -88,7 +90,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--parallel",
         type=_positive,
         metavar="N",
-        help="models measured at the same time; default: 1",
+        help="models measured at the same time in each process; default: 1",
+    )
+    parser.add_argument(
+        "--workers",
+        type=_positive,
+        metavar="N",
+        help="measuring processes, among which the models are shared out; default: 1",
     )
     parser.add_argument(
         "--journal", type=Path, metavar="FOLDER", help="where every event is kept; default: journal"
@@ -107,7 +115,8 @@ def run(args: argparse.Namespace) -> int:
     settings = _settings(args)
     with console.status("reading clips and looking for speech in them"):
         plan = plan_of(settings, os.environ)
-    for line in (*plan.skipped, *_remarks(plan)):
+    fewer = shortfall(plan) if plan.targets else None
+    for line in (*plan.skipped, *_remarks(plan), *([fewer] if fewer else [])):
         sys.stderr.write(f"speechbench: {line}\n")
     if not plan.targets:
         raise UserError("there is no model left to measure")
@@ -118,32 +127,61 @@ def run(args: argparse.Namespace) -> int:
         trio.run(_measure, plan, recording, result, args.rounds, clock=HostClock())
     finally:
         recording.stop()
-    _show(args, plan, recording, result)
+    measured = [*result.outcome.measured, *_recovered(recording, result.outcome.lost)]
+    _show(args, plan, recording, measured, interrupted=result.interrupted)
     if result.interrupted:
         return INTERRUPTED
-    return 0 if all(one.reading.valid for one in result.measurements) else 1
+    if result.outcome.unmeasured:
+        sys.stderr.write(
+            f"speechbench: {result.outcome.unmeasured} measurements were not made: their worker "
+            "ended again and again; the log above says how\n"
+        )
+        return 1
+    complete = len({one.session_id for one in measured}) == result.outcome.sessions
+    return 0 if complete and all(one.reading.valid for one in measured) else 1
 
 
 @dataclass(slots=True)
 class _Result:
-    measurements: list[Measurement] = field(default_factory=list)
+    outcome: Outcome = field(default_factory=Outcome)
     interrupted: bool = False
 
 
 async def _measure(plan: Plan, recording: Recording, result: _Result, rounds: int) -> None:
     async with trio.open_nursery() as nursery:
         nursery.start_soon(_stop_when_told, nursery.cancel_scope, result)
-        async with local_engines(plan.targets) as targets, bench(recording) as ours:
+        async with (
+            local_engines(plan.targets) as targets,
+            measuring(plan, targets, recording) as ours,
+        ):
             for _ in range(rounds):
-                await measure_round(
-                    plan,
-                    targets,
-                    ours,
-                    new_id(),
-                    parallel=plan.settings.daemon.parallel,
-                    measured=result.measurements.append,
-                )
+                await ours.measure(new_id(), result.outcome)
         nursery.cancel_scope.cancel()
+
+
+def _recovered(recording: Recording, lost: list[str]) -> list[Measurement]:
+    """What the journal has of sessions whose process died; the exporter has ended each as failed.
+
+    A line for each of which nothing was recorded.
+    """
+    if not lost:
+        return []
+    first = Path(recording.ready.journal)
+    segments = [path for path in read_journal(first.parent).paths if _began(path) >= _began(first)]
+    sessions = {str(one.started.get("s")): one for one in sessions_of(read_journal(segments))}
+    for session_id in lost:
+        if session_id not in sessions:
+            sys.stderr.write(f"speechbench: nothing was recorded of session {session_id}\n")
+    return [
+        measurement
+        for name in lost
+        if name in sessions
+        for measurement in measurements_of(sessions[name])
+    ]
+
+
+def _began(segment: Path) -> str:
+    return segment.name.partition(".sbj")[0]
 
 
 async def _stop_when_told(everything: trio.CancelScope, result: _Result) -> None:
@@ -154,20 +192,25 @@ async def _stop_when_told(everything: trio.CancelScope, result: _Result) -> None
             return
 
 
-def _show(args: argparse.Namespace, plan: Plan, recording: Recording, result: _Result) -> None:
+def _show(
+    args: argparse.Namespace,
+    plan: Plan,
+    recording: Recording,
+    measured: list[Measurement],
+    *,
+    interrupted: bool,
+) -> None:
     journal = closed_name(recording.ready.journal)
     complete = bool(recording.confirmed)
     if args.json:
-        document = document_of(
-            result.measurements, journal=journal, complete=complete, skipped=plan.skipped
-        )
+        document = document_of(measured, journal=journal, complete=complete, skipped=plan.skipped)
         print(json.dumps(document, ensure_ascii=False, indent=1))  # noqa: T201
         return
     console = table_console()
-    rows = [row_of(one) for one in result.measurements]
-    print_run(console, rows, summaries_of(result.measurements))
+    rows = [row_of(one) for one in measured]
+    print_run(console, rows, summaries_of(measured))
     console.print()
-    if result.interrupted:
+    if interrupted:
         console.print("Interrupted: this is what was measured until then.", style="yellow")
     if not complete:
         console.print(f"Not all of it is in the journal: {recording.losses}", style="red")
@@ -198,14 +241,16 @@ def _settings(args: argparse.Namespace) -> Settings:
         changes["model"] = _models(args, settings)
     if args.files:
         changes["clip"] = _clips(args)
+        changes["corpus"] = []
     elif args.reference or args.raw or args.channels:
         raise UserError("--reference, --raw and --channels are about files: name one")
     if args.journal:
         changes["journal"] = {"directory": args.journal.expanduser().absolute()}
     if args.listen:
         changes["web"] = {"listen": args.listen}
-    if args.parallel:
-        changes["daemon"] = {**settings.daemon.model_dump(), "parallel": args.parallel}
+    given = {"parallel": args.parallel, "workers": args.workers}
+    if chosen := {name: value for name, value in given.items() if value is not None}:
+        changes["daemon"] = {**settings.daemon.model_dump(), **chosen}
     if not changes:
         return settings
     return settings_of({**settings.model_dump(), **changes}, Path("command line"))

@@ -80,7 +80,6 @@ async def test_a6_it_is_counted_with_its_reason(autojump_clock: MockClock) -> No
     assert value(metrics, "session_failures_total", **labels, reason="timeout") == 1
 
 
-@pytest.mark.xfail(reason="no metric has the code of a Close as a label")
 async def test_a6_it_is_counted_by_the_code_of_its_close(autojump_clock: MockClock) -> None:
     metrics = await counted(await paused(keepalive_s=None))
     assert any(dict(labels).get("code") == "1011" for _, labels in series(metrics))

@@ -1,13 +1,15 @@
 """This process is prepared as far as the host allows it, and what it refuses is said."""
 
+import gc
 import os
 import subprocess
 import sys
+import weakref
 from pathlib import Path
 
 import pytest
 
-from daemon.host_setup import HostSetup, Refusal, take_precedence
+from daemon.host_setup import HostSetup, Refusal, collect_when_idle, take_precedence
 
 PROGRAM = """
 import os, sys
@@ -65,6 +67,23 @@ def test_a_system_without_the_class_is_no_error(monkeypatch: pytest.MonkeyPatch)
     refusal = take_precedence(10)
     assert refusal is not None
     assert "no real-time class" in refusal.why
+
+
+def test_garbage_is_collected_when_nothing_is_measured() -> None:
+    class Ring:
+        def __init__(self) -> None:
+            self.me = self
+
+    gone: list[bool] = []
+    gc.disable()
+    try:
+        weakref.finalize(Ring(), gone.append, True)
+        collect_when_idle(idle=False)
+        assert gone == []
+        collect_when_idle(idle=True)
+        assert gone == [True]
+    finally:
+        gc.enable()
 
 
 def test_the_policy_has_a_name() -> None:

@@ -6,13 +6,17 @@ from math import prod
 
 import pytest
 
+from daemon.admission import Hindrance
+from daemon.budget import ALL
 from exporters.metric_table import (
     CLOSED,
     CONFIGURED,
+    EVERYONE,
     FINE,
     LATENCY,
     METRICS,
     NET,
+    OTHER,
     R10,
     Metric,
     label_sets,
@@ -103,8 +107,14 @@ def test_the_number_of_series_is_bounded_by_the_configuration() -> None:
         for d in range(3)
     ]
     series = sum(
-        len(label_sets(metric, streams, ["hourly"])) * (len(metric.buckets) + 3 or 1)
+        len(label_sets(metric, streams, ["hourly"]))
+        * (len(metric.buckets) + 3 if metric.buckets else 1)
         for metric in METRICS
     )
-    assert series < 12_000
+    assert series < 10_000
     assert prod([10, 2, 3]) == len(streams)
+
+
+def test_every_reason_for_a_missed_run_is_a_label_and_all_providers_have_one_name() -> None:
+    assert {hindrance.value for hindrance in Hindrance} == set(CLOSED["why"]) - {OTHER}
+    assert EVERYONE == ALL

@@ -20,6 +20,7 @@ from measure.events import (
     Notice,
     SpeechEnd,
     SpeechStart,
+    StreamClosed,
     Transcript,
     Unread,
 )
@@ -30,6 +31,7 @@ STREAMS = [Stream(**STREAM), Stream("other_one", "big", "calls", "fallback")]
 MODEL = {"provider": "local", "model": "tiny"}
 SCORED = {**MODEL, "dataset": "files", "mode": "streaming"}
 MS = 1_000_000
+MONEY = {"period": "day", "spent_usd": 1.0, "limit_usd": 2.0}
 
 
 def fed(*records: dict[str, Any], schedules: Iterable[str] = ()) -> Metrics:
@@ -238,6 +240,48 @@ def test_runs_count_by_schedule_and_a_run_by_hand_does_not() -> None:
     assert value(metrics, "last_run_timestamp_seconds", schedule="hourly") == 17
 
 
+def test_a_connection_is_counted_by_the_code_of_its_close() -> None:
+    closed = [StreamClosed(1, code) for code in (1000, 1011, 1011, None, 4321)]
+    metrics = fed(started(), *heard(*closed))
+    counts = {
+        code: value(metrics, "ws_closes_total", **MODEL, code=code)
+        for code in ("1000", "1011", "none", "other", "1008")
+    }
+    assert counts == {"1000": 1, "1011": 2, "none": 1, "other": 1, "1008": 0}
+
+
+def test_how_long_a_run_waited_and_why_others_never_began() -> None:
+    job = {"t": 9, "schedule": "hourly", "provider": "local", "model": "m", "dataset": "d"}
+    metrics = fed(
+        {"k": "job_begun", **job, "waited_ns": 3 * S},
+        {"k": "job_missed", **job, "why": "provider_busy"},
+        {"k": "job_missed", **job, "why": "not_running", "count": 40},
+        {"k": "job_missed", **job, "why": "who knows"},
+        schedules=["hourly"],
+    )
+    labels = {"schedule": "hourly", "provider": "local"}
+    assert value(metrics, "run_wait_seconds_sum", provider="local") == 3
+    assert value(metrics, "run_wait_seconds_bucket", provider="local", le="2.5") == 0
+    assert value(metrics, "runs_missed_total", **labels, why="provider_busy") == 1
+    assert value(metrics, "runs_missed_total", **labels, why="not_running") == 40
+    assert value(metrics, "runs_missed_total", **labels, why="other") == 1
+
+
+def test_budgets_are_shown_while_they_are_there() -> None:
+    def budget(who: str, limit_usd: float | None) -> dict[str, Any]:
+        return {"who": who, "period": "day", "spent_usd": 0.25, "limit_usd": limit_usd}
+
+    budgets = [budget("local", 2.0), budget("all providers", 5.0), budget("other_one", None)]
+    metrics = fed({"k": "spending", "t": 1, "budgets": budgets})
+    day = {"period": "day"}
+    assert value(metrics, "budget_spent_dollars", who="local", **day) == 0.25
+    assert value(metrics, "budget_limit_dollars", who="local", **day) == 2
+    assert value(metrics, "budget_limit_dollars", who="all providers", **day) == 5
+    metrics.take({"k": "spending", "t": 2, "budgets": [budget("local", 2.0)]})
+    left = {labels for name, labels in series(metrics) if "budget_" in name}
+    assert {dict(labels)["who"] for labels in left} == {"local"}
+
+
 def test_a_heartbeat_says_how_the_measuring_process_is() -> None:
     beat = {
         "k": "heartbeat",
@@ -349,6 +393,15 @@ def odd(i: int) -> list[dict[str, Any]]:
         {"k": "run_finished", "t": 1, "schedule": f"odd-{i}", "wall_unix_ns": 1},
         {"k": "heartbeat", "t": 1, "send_blocked_ns": {f"odd-{i}": [1]}},
         {"k": "heartbeat", "t": 1, "next_run_unix_s": {f"odd-{i}": 1}},
+        {"k": "job_begun", "t": 1, "provider": f"odd-{i}", "waited_ns": 1},
+        {
+            "k": "job_missed",
+            "t": 1,
+            "schedule": f"odd-{i}",
+            "provider": f"odd-{i}",
+            "why": f"o-{i}",
+        },
+        {"k": "spending", "t": 1, "budgets": [{**MONEY, "who": f"odd-{i}"}]},
         {"k": f"odd-{i}", "t": 1},
     ]
 

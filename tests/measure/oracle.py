@@ -13,15 +13,19 @@ from measure.events import (
     ClockStepped,
     Event,
     Failed,
+    FinishSent,
     ForceAcknowledged,
     ForceRejected,
     ForceSent,
     FrameSent,
+    HostStalled,
     LoopStalled,
+    MessageReceived,
     NoSpeech,
     SpeechEnd,
     SpeechStart,
     StreamClosed,
+    StreamDone,
     Tick,
     Transcript,
 )
@@ -106,7 +110,7 @@ def listened(rule: Rule, story: Story) -> list[Event]:
     for event in story:
         only_time = Tick(event.at_ns)
         if is_over(rule, [*heard, only_time]):
-            return [*heard, event if isinstance(event, LoopStalled) else only_time]
+            return [*heard, event if isinstance(event, LoopStalled | HostStalled) else only_time]
         heard.append(event)
         if is_over(rule, heard):
             break
@@ -139,16 +143,16 @@ def end_ns(rule: Rule, story: Story) -> int | None:
 def complete_ns(rule: Rule, story: Story, zero: Moment) -> list[int]:
     """When the answer is complete and no more is expected, if there is one."""
     choice = choice_of(rule, story)
-    if choice is None:
-        return []
+    confirmed = confirmation(rule, story)
+    if choice is None:  # only the close flow has a word for "nothing more will come"
+        return [confirmed[0] + rule.settle_ns] if confirmed and rule.flow is Flow.CLOSE else []
     if rule.flow is Flow.FALLBACK:
         if choice.rule is Verdict.ALREADY_FINAL:
             return [zero[0] + rule.grace_ns + 1]
         return [choice.at_ns + rule.settle_ns]
-    confirmed = confirmation(rule, story)
     if confirmed:
         return [max(choice.at_ns, confirmed[0]) + rule.settle_ns]
-    if choice.rule is Verdict.FORCED_FINAL:
+    if choice.rule is not Verdict.ALREADY_FINAL:
         return [choice.at_ns + max(rule.confirm_ns, rule.settle_ns)]
     return []
 
@@ -169,15 +173,20 @@ def next_change_ns(rule: Rule, story: Story) -> int | None:
 
 
 def zero_of(rule: Rule, story: Story) -> Moment | None:
-    """The force has been sent; or, without one, the audio up to the known end of speech."""
+    """The force has been sent, or the end announced; else the audio up to the end of speech has."""
     for told, event in enumerate(story):
-        if rule.flow is Flow.FORCED:
-            started = isinstance(event, ForceSent)
-        else:
+        if rule.flow is Flow.FALLBACK:
             started = speech_is_over(rule, story[: told + 1])
+        else:
+            started = isinstance(event, order_of(rule))
         if started:
             return event.at_ns, told
     return None
+
+
+def order_of(rule: Rule) -> type[ForceSent] | type[FinishSent]:
+    """What we send to have the final."""
+    return ForceSent if rule.flow is Flow.FORCED else FinishSent
 
 
 def speech_is_over(rule: Rule, story: Story) -> bool:
@@ -194,14 +203,16 @@ def ends_of(story: Story) -> list[SpeechEnd]:
 
 def endpoint_ms(rule: Rule, end: SpeechEnd) -> float:
     """Where in the clip the endpoint is."""
-    at_speech_end = rule.flow is Flow.FORCED and rule.force_at is ForceAt.SPEECH_END
+    at_speech_end = rule.flow is not Flow.FALLBACK and rule.force_at is ForceAt.SPEECH_END
     return end.audio_ms if at_speech_end else end.known_ms
 
 
-def force_is_due(rule: Rule, story: Story) -> bool:
+def due_of(rule: Rule, story: Story) -> Flow | None:
+    """The flow whose message has to be sent now."""
     heard = listened(rule, story)
-    waits = rule.flow is Flow.FORCED and zero_of(rule, heard) is None and not is_over(rule, heard)
-    return waits and speech_is_over(rule, heard)
+    waits = zero_of(rule, heard) is None and not is_over(rule, heard)
+    due = waits and speech_is_over(rule, heard) and rule.flow is not Flow.FALLBACK
+    return rule.flow if due else None
 
 
 # What was said, in the order in which it arrived.
@@ -295,29 +306,35 @@ def confirmation(rule: Rule, story: Story) -> Moment | None:
 
 
 def confirms(rule: Rule, event: Event) -> bool:
+    if rule.flow is Flow.CLOSE:
+        return isinstance(event, StreamDone) or is_close_in_order(event)
     if isinstance(event, Transcript) and event.final:
         return event.forced is True or rule.final_rule is FinalRule.NEXT
     return isinstance(event, ForceAcknowledged)
+
+
+def is_close_in_order(event: Event) -> bool:
+    return isinstance(event, StreamClosed) and event.code is not None
 
 
 def choice_of(rule: Rule, story: Story) -> Choice | None:
     zero = zero_of(rule, story)
     if zero is None:
         return None
-    if rule.flow is Flow.FORCED:
-        return forced_choice(rule, story, zero)
-    return fallback_choice(rule, story, zero)
+    if rule.flow is Flow.FALLBACK:
+        return fallback_choice(rule, story, zero)
+    return asked_choice(rule, story, zero)
 
 
 def nothing_more_comes(rule: Rule, story: Story, zero: Moment) -> bool:
     """The deadline has passed, or the provider has closed the stream in an orderly way."""
-    closed = any(isinstance(event, StreamClosed) and event.code is not None for event in story)
-    return closed or now_ns(story) >= deadline_ns(rule, zero)
+    return any(map(is_close_in_order, story)) or now_ns(story) >= deadline_ns(rule, zero)
 
 
-def forced_choice(rule: Rule, story: Story, zero: Moment) -> Choice | None:
+def asked_choice(rule: Rule, story: Story, zero: Moment) -> Choice | None:
+    verdict = {Flow.FORCED: Verdict.FORCED_FINAL, Flow.CLOSE: Verdict.CLOSED_FINAL}[rule.flow]
     for word in finals_since_zero(rule, story):
-        return Choice(Verdict.FORCED_FINAL, word)
+        return Choice(verdict, word)
     if confirmation(rule, story) or nothing_more_comes(rule, story, zero):
         return already_final(rule, story, until_ns=now_ns(story))
     return None
@@ -384,9 +401,16 @@ def remarks_of(rule: Rule, story: Story) -> set[Remark]:
             for word in words_of(rule, story)
         ),
         Remark.LATE_TEXT_AFTER_FINAL: words_after_the_answer(rule, story),
+        Remark.TRUNCATED_TAIL: lacks_its_tail(rule, story),
         Remark.DUPLICATE_FINAL: any(word.duplicate for word in words_of(rule, story)),
         Remark.NATURAL_FINAL_RACE: raced(rule, story),
         Remark.FORCE_REJECTED: any(isinstance(event, ForceRejected) for event in story),
+        Remark.USER_STAMP: answer_has_a_user_stamp(rule, story),
+        Remark.HOST_STALLED: any(
+            reaches_into(rule, story, event.ended_ns, event.stalled_ns, since_ns=-LAST_SECOND_NS)
+            for event in story
+            if isinstance(event, HostStalled)
+        ),
     }
     return {remark for remark, holds in found.items() if holds}
 
@@ -417,6 +441,32 @@ def words_after_the_answer(rule: Rule, story: Story) -> bool:
     choice = choice_of(rule, story)
     finals = finals_since_zero(rule, story)
     return choice is not None and any(word.moment > choice.word.moment for word in finals)
+
+
+def lacks_its_tail(rule: Rule, story: Story) -> bool:
+    """Just before the final that counts more words were on show, of which it left out the last."""
+    choice = choice_of(rule, story)
+    words = words_of(rule, story)
+    if choice is None or not choice.word.said.final:
+        return False
+    before = words[: [word.moment for word in words].index(choice.word.moment)]
+    shown = bare_words(rule, "".join(word.utterance for word in before[-1:]))
+    left = bare_words(rule, choice.word.utterance)
+    return any(left == shown[:count] for count in range(len(shown)))
+
+
+def bare_words(rule: Rule, text: str) -> list[str]:
+    """Without marks and capitals; one by one where the provider's language knows no spaces."""
+    bare = "".join(c if c.isalnum() else " " * c.isspace() for c in text).casefold()
+    return bare.split() if rule.joiner else list("".join(bare.split()))
+
+
+def answer_has_a_user_stamp(rule: Rule, story: Story) -> bool:
+    choice = choice_of(rule, story)
+    return choice is not None and any(
+        isinstance(event, MessageReceived) and event.read_ns is None and event.at_ns == choice.at_ns
+        for event in story
+    )
 
 
 def raced(rule: Rule, story: Story) -> bool:
@@ -450,6 +500,8 @@ def failure(rule: Rule, story: Story) -> tuple[Verdict, Fault | None]:
         match event:
             case Cancelled():
                 return Verdict.CANCELLED, None
+            case StreamClosed() if rule.flow is Flow.CLOSE and confirmation(rule, story):
+                return Verdict.ACK_ONLY, None
             case StreamClosed():
                 return Verdict.CONNECTION_LOST, None
             case Failed(fault=fault):
@@ -470,13 +522,14 @@ def verdict_of_fault(fault: Fault) -> Verdict:
 def ours_to_blame(rule: Rule, story: Story) -> Verdict | None:
     """What on our own side spoils the reading; before zero nothing but late audio can."""
     zero = zero_of(rule, story)
-    forces = [event for event in story if isinstance(event, ForceSent)]
-    late = [*map(late_ns, last_second(rule, story)), *map(late_ns, forces[:1])]
+    orders = [event for event in story if zero and isinstance(event, order_of(rule))]
+    asked = orders[:1] if rule.flow is not Flow.FALLBACK else []
+    late = [*map(late_ns, last_second(rule, story)), *map(late_ns, asked)]
     if any(ns > rule.late_budget_ns for ns in late):
         return Verdict.HARNESS_LATE
     if zero is None:
         return None
-    if any(spoils(rule, story, zero, e) for e in story if isinstance(e, LoopStalled)):
+    if any(reaches_into(rule, story, *stall) for stall in stalls_of(story)):
         return Verdict.HARNESS_STALLED
     if any(e.unsent_bytes > e.chunk_bytes for e in story if isinstance(e, BytesUnsent)):
         return Verdict.SOCKET_STALLED
@@ -486,7 +539,7 @@ def ours_to_blame(rule: Rule, story: Story) -> Verdict | None:
     return Verdict.CLOCK_STEP if disagreement_ns > rule.clock_step_budget_ns else None
 
 
-def late_ns(event: FrameSent | ForceSent) -> int:
+def late_ns(event: FrameSent | ForceSent | FinishSent) -> int:
     return event.at_ns - event.due_ns
 
 
@@ -499,10 +552,19 @@ def last_second(rule: Rule, story: Story) -> list[FrameSent]:
     return [event for moment, event in frames if moment[0] >= until_ns - LAST_SECOND_NS]
 
 
-def spoils(rule: Rule, story: Story, zero: Moment, stall: LoopStalled) -> bool:
-    """The program stood still for too long while the answer was awaited."""
+def stalls_of(story: Story) -> list[tuple[int, int]]:
+    """When each ended, and how long it was; the host's own stalls are ours as well."""
+    ours = [(e.at_ns, e.stalled_ns) for e in story if isinstance(e, LoopStalled)]
+    return ours + [(e.ended_ns, e.stalled_ns) for e in story if isinstance(e, HostStalled)]
+
+
+def reaches_into(
+    rule: Rule, story: Story, ended_ns: int, stalled_ns: int, since_ns: int = 0
+) -> bool:
+    """It stood still for too long while the answer was awaited, or ``since_ns`` from zero."""
+    zero = zero_of(rule, story)
+    if zero is None or stalled_ns <= rule.stall_budget_ns:
+        return False
     choice = choice_of(rule, story)
     until_ns = choice.at_ns if choice else min(now_ns(story), deadline_ns(rule, zero))
-    began_ns = stall.at_ns - stall.stalled_ns
-    too_long = stall.stalled_ns > rule.stall_budget_ns
-    return too_long and stall.at_ns > zero[0] and began_ns < until_ns
+    return ended_ns > zero[0] + since_ns and ended_ns - stalled_ns < until_ns

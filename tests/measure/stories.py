@@ -15,10 +15,12 @@ from measure.events import (
     ClockStepped,
     Event,
     Failed,
+    FinishSent,
     ForceAcknowledged,
     ForceRejected,
     ForceSent,
     FrameSent,
+    HostStalled,
     LoopStalled,
     MessageReceived,
     NetworkSampled,
@@ -48,6 +50,7 @@ ITEM = Rule(Flow.FORCED, FinalRule.ITEM)
 ACKED = Rule(Flow.FORCED, FinalRule.ACK)
 NEXT = Rule(Flow.FORCED, FinalRule.NEXT)
 FALLBACK = Rule(Flow.FALLBACK)
+CLOSE = Rule(Flow.CLOSE)
 DEADLINE = ZERO + MARKED.patience_ns
 GRACE_OVER = ZERO + FALLBACK.grace_ns
 
@@ -87,6 +90,10 @@ def force(at_ns: int = ZERO, *, late_ns: int = 0) -> ForceSent:
     return ForceSent(at_ns, due_ns=at_ns - late_ns)
 
 
+def finish(at_ns: int = ZERO, *, late_ns: int = 0) -> FinishSent:
+    return FinishSent(at_ns, due_ns=at_ns - late_ns)
+
+
 def failed(at_ns: int, whose: Whose, kind: FaultKind) -> Failed:
     return Failed(at_ns, Fault(whose, kind, "as it said"))
 
@@ -106,6 +113,11 @@ def spoken(*before: Event) -> list[Event]:
 def forced(*before: Event) -> list[Event]:
     """The same, and the force has been sent."""
     return [*spoken(*before), force()]
+
+
+def closing(*before: Event) -> list[Event]:
+    """The same, but the end of the stream has been announced."""
+    return [*spoken(*before), finish()]
 
 
 # Any story.
@@ -129,7 +141,7 @@ EARLIER = sorted({ZERO - ns + off for ns in EXACT_NS for off in (-1, 0, 1) if of
 late_budgets = st.sampled_from([-1, 0, 20 * MS, 20 * MS + 1])
 seldom_late = st.sampled_from([-1, 0, 0, 0, 20 * MS, 20 * MS, 20 * MS, 20 * MS + 1])
 faults = st.builds(Fault, st.sampled_from(Whose), st.sampled_from(FaultKind))
-texts = st.sampled_from(["good", "good", " day", "day", "good day", "", " "])
+texts = st.sampled_from(["good", "good", " day", "day", "Good, day", "good day", "", " "])
 segments = st.sampled_from([None, None, None, "a", "b"])
 
 partials = st.builds(Transcript, st.just(0), texts, st.just(False), st.none(), segments)
@@ -144,17 +156,18 @@ others = st.sampled_from(
         Unread(0, "news"),
         StreamDone(0),
         MessageReceived(0, "{}"),
+        MessageReceived(0, "{}", 1),
+        StreamDone(0),
     ]
 )
 asides = st.one_of(acknowledgements, others)
 frames = st.builds(FrameSent, st.just(0), seldom_late, st.just(0.0), st.booleans())
+stalls = st.sampled_from([20 * MS, 20 * MS + 1, 100 * MS, SECOND // 2 + 1, 2 * SECOND, 11 * SECOND])
 ours = st.one_of(
     st.builds(ForceSent, st.just(0), late_budgets),
-    st.builds(
-        LoopStalled,
-        st.just(0),
-        st.sampled_from([20 * MS, 20 * MS + 1, 100 * MS, SECOND // 2 + 1, 2 * SECOND, 11 * SECOND]),
-    ),
+    st.builds(FinishSent, st.just(0), late_budgets),
+    st.builds(LoopStalled, st.just(0), stalls),
+    st.builds(HostStalled, st.just(0), st.sampled_from([0, 1, 100 * MS, SECOND]), stalls),
     st.builds(
         ClockStepped, st.just(0), st.sampled_from([30 * MS, 50 * MS, 50 * MS + 1, -50 * MS - 1])
     ),
@@ -187,8 +200,10 @@ class Telling:
                 return replace(
                     event, at_ns=self.now_ns, due_ns=self.now_ns - late_ns, audio_ms=self.sent_ms
                 )
-            case ForceSent(due_ns=late_ns):
+            case ForceSent(due_ns=late_ns) | FinishSent(due_ns=late_ns):
                 return replace(event, at_ns=self.now_ns, due_ns=self.now_ns - late_ns)
+            case HostStalled(ended_ns=ago_ns):
+                return replace(event, at_ns=self.now_ns, ended_ns=self.now_ns - ago_ns)
         if isinstance(event, RECEIVED):
             self.received_ns = max(self.received_ns, self.now_ns - back_ns)
             return replace(event, at_ns=self.received_ns)
@@ -237,6 +252,7 @@ def stories(draw: st.DrawFn, *, older_stamps: bool = True) -> list[Event]:
         late_ns, padding = draw(seldom_late), draw(st.sampled_from([False, False, False, True]))
         tell(FrameSent(0, late_ns, 0.0, padding), ZERO)
         tell(ForceSent(0, draw(seldom_late)), ZERO)
+        tell(FinishSent(0, draw(seldom_late)), ZERO)
     for kind in draw(st.lists(st.sampled_from(KINDS), max_size=7)):
         nearby, tipping = telling.now_ns + draw(gaps), draw(st.sampled_from(TIPPING))
         tell(draw(kind), tipping if draw(st.booleans()) and tipping >= telling.now_ns else nearby)
@@ -249,6 +265,8 @@ def later(story: Sequence[Event], by_ns: int) -> list[Event]:
 
 
 def _later(event: Event, by_ns: int) -> Event:
-    if isinstance(event, FrameSent | ForceSent):
+    if isinstance(event, FrameSent | ForceSent | FinishSent):
         return replace(event, at_ns=event.at_ns + by_ns, due_ns=event.due_ns + by_ns)
+    if isinstance(event, HostStalled):
+        return replace(event, at_ns=event.at_ns + by_ns, ended_ns=event.ended_ns + by_ns)
     return replace(event, at_ns=event.at_ns + by_ns)

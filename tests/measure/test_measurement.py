@@ -1,13 +1,29 @@
 """The circumstances of a session: small stories, then two laws."""
 
+from collections.abc import Callable
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from measure.events import Connected, Event, ForceSent, FrameSent, NetworkSampled, Tick
-from measure.measurement import Circumstances, Measurement, Tally, rank
-from measure.records import MS, Flow
-from tests.measure.stories import ACKED, final, force, frame, partial, read, stories
+from measure.events import (
+    BytesUnsent,
+    Connected,
+    Event,
+    FinishSent,
+    ForceSent,
+    FrameSent,
+    HostStalled,
+    LoopStalled,
+    MessageReceived,
+    NetworkSampled,
+    SendStamped,
+    Tick,
+)
+from measure.measurement import Circumstances, Measurement, Tally, rank, reference_of
+from measure.records import MS, Endpoint, Flow
+from tests.measure.stories import ACKED, final, finish, force, frame, partial, read, stories
 
 
 def counted(*story: Event) -> Circumstances:
@@ -111,6 +127,67 @@ def test_the_last_sample_of_the_network_counts() -> None:
     assert (known.rtt_ns, known.retransmits) == (12, 3)
 
 
+def test_the_delay_of_the_farewell_is_that_of_the_force_in_the_close_flow() -> None:
+    assert counted(finish(late_ns=70)).force_delay_ns == 70
+
+
+def test_the_shortest_round_trip_is_the_last_that_was_known_and_the_smooth_one_that_at_zero() -> (
+    None
+):
+    known = counted(NetworkSampled(1, 11, 10, 2), NetworkSampled(2, 99, 8, 3, over=True))
+    assert (known.rtt_ns, known.min_rtt_ns, known.retransmits) == (11, 8, 3)
+    assert counted(NetworkSampled(1, 11, 10, 2)).min_rtt_ns == 10
+
+
+def test_what_had_not_left_at_zero_is_kept() -> None:
+    assert counted(BytesUnsent(1, 641, 640)).unsent_bytes == 641
+
+
+def test_a_message_without_a_kernel_stamp_is_counted_and_has_no_gap() -> None:
+    known = counted(MessageReceived(1, "{}"), MessageReceived(2, "{}", 9), MessageReceived(3, "{}"))
+    assert (known.user_stamps, known.read_gap_max_ns) == (2, 7)
+    assert counted(MessageReceived(1, "{}")).read_gap_max_ns is None
+
+
+def test_the_longest_gap_between_arrival_and_reading_is_kept() -> None:
+    gaps = [MessageReceived(1, "{}", 6), MessageReceived(2, "{}", 11), MessageReceived(3, "{}", 4)]
+    assert counted(*gaps).read_gap_max_ns == 9
+    assert counted(MessageReceived(3, "{}", 3)).read_gap_max_ns == 0
+
+
+def test_the_longest_stalls_are_kept_apart() -> None:
+    stalls: list[Event] = [LoopStalled(1, 5), LoopStalled(2, 7), LoopStalled(3, 6)]
+    stalls += [HostStalled(4, 4, 2), HostStalled(5, 4, 3), HostStalled(6, 4, 1)]
+    known = counted(*stalls)
+    assert (known.loop_stall_max_ns, known.host_stall_max_ns) == (7, 3)
+
+
+@pytest.mark.parametrize("order", [force, finish])
+def test_what_left_this_host_counts_from_when_the_socket_had_it(
+    order: Callable[[int], Event],
+) -> None:
+    sent = [frame(100, 20.0), order(110), BytesUnsent(111, 0, 640), frame(150, 40.0)]
+    known = counted(*sent, SendStamped(200, 103, 104, 117, 119))
+    assert (known.audio_left_ns, known.force_left_ns, known.force_acked_ns) == (3, 7, 9)
+
+
+def test_where_the_kernel_said_nothing_of_a_send_nothing_is_known() -> None:
+    sent = [frame(100, 20.0), force(110), BytesUnsent(111, 0, 640)]
+    known = counted(*sent, SendStamped(200, None, 104, None, None))
+    assert (known.audio_left_ns, known.force_left_ns, known.force_acked_ns) == (None, None, None)
+
+
+def test_without_zero_nothing_is_known_of_what_left() -> None:
+    known = counted(frame(100, 20.0), SendStamped(200, 103, 104, 117, 119))
+    assert (known.audio_left_ns, known.force_left_ns, known.force_acked_ns) == (None, None, None)
+
+
+def test_the_reference_of_a_clip_is_not_that_of_one_of_its_turns() -> None:
+    assert reference_of("good day", ACKED) == "good day"
+    assert reference_of("good day", replace(ACKED, endpoint=Endpoint.EVERY)) is None
+    assert reference_of(None, ACKED) is None
+
+
 @pytest.mark.parametrize(("model", "provider"), [("a/b", "a"), ("a", "a"), ("a/b/c", "a")])
 def test_the_provider_is_the_first_part_of_the_model(model: str, provider: str) -> None:
     assert measured(model).provider == provider
@@ -151,4 +228,4 @@ def test_the_latest_frame_is_the_one_that_the_stopwatch_saw_or_later(story: list
 @given(stories())
 def test_the_force_that_counts_has_a_delay(story: list[Event]) -> None:
     delayed = counted(*story).force_delay_ns is not None
-    assert delayed == any(isinstance(event, ForceSent) for event in story)
+    assert delayed == any(isinstance(event, ForceSent | FinishSent) for event in story)

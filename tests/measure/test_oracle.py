@@ -5,9 +5,9 @@ from dataclasses import replace
 from hypothesis import given, settings
 
 from measure.events import Event
-from measure.records import Reading, Rule
+from measure.records import Flow, Reading, Rule
 from tests.measure.oracle import (
-    force_is_due,
+    due_of,
     is_over,
     listened,
     next_change_ns,
@@ -35,9 +35,13 @@ def test_it_is_done_when_nothing_that_may_come_can_count(rule: Rule, story: list
 
 
 @given(rules, stories())
-def test_the_force_is_due_once_the_endpoint_has_left(rule: Rule, story: list[Event]) -> None:
+def test_the_force_or_the_farewell_is_due_once_the_endpoint_has_left(
+    rule: Rule, story: list[Event]
+) -> None:
     for count in range(len(story) + 1):
-        assert told(rule, story[:count]).force_due == force_is_due(rule, story[:count])
+        watch, due = told(rule, story[:count]), due_of(rule, story[:count])
+        assert watch.force_due == (due is Flow.FORCED)
+        assert watch.finish_due == (due is Flow.CLOSE)
 
 
 @given(rules, stories())

@@ -12,10 +12,12 @@ from measure.events import (
     Cancelled,
     ClockStepped,
     Event,
+    FinishSent,
     ForceAcknowledged,
     ForceRejected,
     ForceSent,
     FrameSent,
+    HostStalled,
     LoopStalled,
     MessageReceived,
     NetworkSampled,
@@ -1269,7 +1271,10 @@ def with_ticks(draw: st.DrawFn) -> tuple[list[Event], list[Event]]:
     ticked: list[Event] = []
     for number, event in enumerate(quiet):
         rest = [
-            e.at_ns - (e.stalled_ns if isinstance(e, LoopStalled) else 0) for e in quiet[number:]
+            e.ended_ns - e.stalled_ns
+            if isinstance(e, HostStalled)
+            else e.at_ns - (e.stalled_ns if isinstance(e, LoopStalled) else 0)
+            for e in quiet[number:]
         ]
         since_ns = quiet[number - 1].at_ns if number else 0
         if since_ns <= min(rest):
@@ -1309,7 +1314,6 @@ UNRELATED = [
     Notice(0, "metadata"),
     Unread(0, "news"),
     StreamReady(0),
-    StreamDone(0),
     MessageReceived(0, "{}", 1),
     NetworkSampled(0, 1, 1, 0),
 ]
@@ -1378,7 +1382,7 @@ def test_waiting_for_each_next_moment_ends(rule: Rule, story: list[Event]) -> No
     assert watch.done or watch.zero_ns is None
 
 
-FINALS = {Verdict.FORCED_FINAL, Verdict.NATURAL_FINAL, Verdict.LATE_FINAL}
+FINALS = {Verdict.FORCED_FINAL, Verdict.CLOSED_FINAL, Verdict.NATURAL_FINAL, Verdict.LATE_FINAL}
 
 
 @given(rules, stories())
@@ -1414,6 +1418,7 @@ def test_each_rule_keeps_to_its_time(rule: Rule, story: list[Event]) -> None:
     reading = read(rule, story)
     bounds = {
         Verdict.FORCED_FINAL: (0, rule.patience_ns - 1),
+        Verdict.CLOSED_FINAL: (0, rule.patience_ns - 1),
         Verdict.NATURAL_FINAL: (0, rule.grace_ns),
         Verdict.LATE_FINAL: (rule.grace_ns + 1, rule.patience_ns - 1),
         Verdict.LATE_PARTIAL: (rule.grace_ns + 1, rule.patience_ns - 1),
@@ -1427,10 +1432,10 @@ def test_each_rule_keeps_to_its_time(rule: Rule, story: list[Event]) -> None:
 
 def faultless(story: Sequence[Event]) -> list[Event]:
     """The same story, had nothing been wrong on our side."""
-    ours = (LoopStalled, ClockStepped, BytesUnsent)
+    ours = (LoopStalled, HostStalled, ClockStepped, BytesUnsent)
     return [
         replace(event, due_ns=event.at_ns)
-        if isinstance(event, FrameSent | ForceSent)
+        if isinstance(event, FrameSent | ForceSent | FinishSent)
         else Tick(event.at_ns)
         if isinstance(event, ours)
         else event
@@ -1441,7 +1446,8 @@ def faultless(story: Sequence[Event]) -> list[Event]:
 @given(rules, stories())
 def test_a_fault_of_ours_changes_nothing_but_the_verdict(rule: Rule, story: list[Event]) -> None:
     spoilt, clean = read(rule, story), read(rule, faultless(story))
-    same = replace(spoilt, verdict=clean.verdict, late_max_ns=clean.late_max_ns)
+    remarks = tuple(remark for remark in spoilt.remarks if remark is not Remark.HOST_STALLED)
+    same = replace(spoilt, verdict=clean.verdict, late_max_ns=clean.late_max_ns, remarks=remarks)
     assert same == clean
     assert spoilt.verdict is clean.verdict or spoilt.verdict in OUR_FAULT
 

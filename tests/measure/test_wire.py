@@ -179,6 +179,9 @@ def test_a_whole_number_will_do_for_a_place_in_the_clip() -> None:
         ({"k": "stream_closed", "t": 1, "code": "x"}, "code is a str, it must be int or None"),
         ({"k": "speech_start", "t": 1, "audio_ms": 10**400, "known_ms": 0.0}, "audio_ms is too"),
         ({"k": "transcript", "t": 1, "text": b"a", "final": True}, "text is a bytes"),
+        ({"k": "transcript", "t": 1, "text": {}, "final": True}, "text is a dict"),
+        ({"k": "speech_start", "t": 1, "audio_ms": "1", "known_ms": 0.0}, "audio_ms is a str"),
+        ({"k": "speech_start", "t": 1, "audio_ms": True, "known_ms": 0.0}, "audio_ms is a bool"),
         (
             {"k": "failed", "t": 1, "fault": {"whose": "nobody", "kind": "tls"}},
             "'nobody' is not a valid Whose",
@@ -240,3 +243,49 @@ def test_frames_are_handed_over_before_the_event_that_ends_their_batch() -> None
         recorder.note(event)
     recorder.note(StreamClosed(2, None))
     assert [record["k"] for record in told] == ["frames", "transcript", "stream_closed"]
+
+
+def in_turn(count: int) -> list[FrameSent]:
+    return [FrameSent(100 + n, 90 + n, 20.0 * n, padding=n == count) for n in range(1, count + 1)]
+
+
+@pytest.mark.parametrize("count", [1, 7, 8, 9, 16, 17])
+def test_any_number_of_frames_comes_back(count: int) -> None:
+    record = frames_record(in_turn(count), "s")
+    assert frames_of(record) == in_turn(count)
+    assert len(record["padding"]) == -(-count // 8)  # type: ignore[arg-type]
+
+
+def test_a_record_of_frames_is_columns_of_little_endian_numbers() -> None:
+    assert frames_record(in_turn(2), "s") == {
+        "k": "frames",
+        "t": 101,
+        "s": "s",
+        "count": 2,
+        "at_ns": (0).to_bytes(8, "little") + (1).to_bytes(8, "little"),
+        "due_ns": (-10).to_bytes(8, "little", signed=True)
+        + (-9).to_bytes(8, "little", signed=True),
+        "audio_ms": bytes.fromhex("00000000000034400000000000004440"),
+        "padding": b"\x02",
+    }
+
+
+def test_a_batch_is_handed_over_as_soon_as_it_is_full() -> None:
+    told: list[Record] = []
+    recorder = Recorder("s", told.append, 2)
+    for sent in in_turn(3):
+        recorder.note(sent)
+    assert [record["count"] for record in told] == [2]
+    recorder.flush()
+    recorder.flush()
+    assert [record["count"] for record in told] == [2, 1]
+    assert list(events_of(told)) == in_turn(3)
+
+
+def test_a_batch_is_a_second_of_audio() -> None:
+    told: list[Record] = []
+    recorder = Recorder("s", told.append)
+    for sent in in_turn(50):
+        assert told == []
+        recorder.note(sent)
+    assert [record["count"] for record in told] == [50]

@@ -1,14 +1,20 @@
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from scoring.signature import (
+    HarnessError,
     Signature,
     SignatureError,
     corpus_part,
+    error_of,
+    error_part,
     normalizer_part,
     parsed,
     rule_part,
+    split_error,
     vad_part,
 )
 from tests.scoring.laws import LAW
@@ -31,6 +37,7 @@ WHOLE = Signature(
     ),
     corpus=corpus_part("two-cities", "9f31c0de77"),
     host="abc",
+    error=error_part(p50_ms=0.081, tail_ms=0.406, is_p99=True, streams=8, verdict="fit"),
     window="2026-03-01..2026-03-07",
 )
 part = st.text(st.characters(codec="ascii", exclude_characters="|", min_codepoint=33), min_size=1)
@@ -40,7 +47,7 @@ def test_a_signature_is_one_readable_line() -> None:
     assert str(WHOLE) == (
         "speechbench 0.1.0 | norm speechbench 1 a1b2c3d4 | vad silero 6.2.3 1a153a22 t0.5 s100 p30"
         " | rule forced decision g2 p10 c2 s0.5 b20/20/50 | corpus two-cities 9f31c0de | host abc"
-        " | window 2026-03-01..2026-03-07"
+        " | error 0.08/0.41ms@8 fit | window 2026-03-01..2026-03-07"
     )
 
 
@@ -49,7 +56,7 @@ def test_what_does_not_apply_is_left_out() -> None:
 
 
 @LAW
-@given(st.builds(Signature, part, *[part | st.just("")] * 6))
+@given(st.builds(Signature, part, *[part | st.just("")] * 7))
 def test_a_written_signature_is_read_back(signature: Signature) -> None:
     assert parsed(str(signature)) == signature
 
@@ -70,3 +77,29 @@ def test_a_part_with_a_bar_is_refused() -> None:
 
 def test_a_corpus_name_may_hold_a_bar() -> None:
     assert parsed(str(Signature("1", corpus=corpus_part("a|b", "00")))).corpus == "a/b 00"
+
+
+def test_a_line_from_before_the_error_was_measured_is_still_read() -> None:
+    line = "speechbench 0.1.0 | rule forced decision g2 | corpus files 00 | host abc"
+    assert parsed(line).error == ""
+    assert str(parsed(line)) == line
+
+
+@pytest.mark.parametrize("streams", [1, 100])
+@pytest.mark.parametrize("is_p99", [True, False])
+def test_the_error_is_read_back_to_a_hundredth_of_a_millisecond(is_p99: bool, streams: int) -> None:
+    part = error_part(p50_ms=0.1, tail_ms=12.5, is_p99=is_p99, streams=streams, verdict="usable")
+    assert error_of(part) == HarnessError(0.1, 12.5, is_p99, streams, "usable")
+
+
+@pytest.mark.parametrize("part", ["", "unknown", "0.1/0.2ms@8 fit", "0.08/0.41ms@8 fit "])
+def test_other_words_are_no_known_error(part: str) -> None:
+    assert error_of(part) is None
+
+
+def test_two_numbers_made_alike_differ_only_in_the_error() -> None:
+    before, error = split_error(str(WHOLE))
+    assert error == "0.08/0.41ms@8 fit"
+    assert before == str(replace(WHOLE, error=""))
+    assert split_error(before) == (before, "")
+    assert split_error("no signature") == ("no signature", "")

@@ -1,0 +1,1 @@
+"""Side by side in one run: this program and other ways to do the same, judged at the receiver."""

@@ -1,0 +1,1 @@
+"""What every codec promises, checked against its conversations and its fake."""

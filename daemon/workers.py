@@ -1,0 +1,149 @@
+"""Measuring in several processes, from the side of the main one.
+
+                    ┌── control ──> worker "1" ── records ──┐
+    main process ───┼── control ──> worker "2" ── records ──┼──> one exporter process
+         └──────────┴── records: rounds, health ────────────┘
+
+The main process measures nothing then. It gives each worker its models, starts one again that has
+died, and collects what was measured. Where one worker is enough, there is none: this process
+measures by itself.
+"""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+
+import trio
+
+from daemon.gate import Gate
+from daemon.plan import Plan, Target
+from daemon.post import Post, Stint
+from daemon.rounds import Outcome, OwnRounds, Pair, Rounds, started_record
+from daemon.shards import Shard, shards
+from daemon.supervise import Recording, bench, supervision
+
+END_S = 1.2
+"""How long the workers may take to end orderly before they are killed."""
+
+
+@asynccontextmanager
+async def measuring(
+    plan: Plan, targets: tuple[Target, ...], recording: Recording
+) -> AsyncIterator[Rounds]:
+    """Whatever measures ``targets``: this process, or as many as the configuration asks for."""
+    shares = _shares(plan)
+    if len(shares) == 1:
+        async with bench(recording) as ours:
+            yield OwnRounds(plan, targets, ours, Gate(recording.handoff, recording.log))
+    else:
+        async with supervision(recording), crew(plan, targets, recording, shares) as several:
+            yield several
+
+
+def worker_count(plan: Plan) -> int:
+    """How many processes measure."""
+    return len(_shares(plan))
+
+
+def shortfall(plan: Plan) -> str | None:
+    """Why there are fewer workers than the configuration asks for; None where there are not."""
+    asked, count = plan.settings.daemon.workers, worker_count(plan)
+    if count == asked:
+        return None
+    instead = f"{count} are started" if count > 1 else "this process measures alone"
+    return f"workers: {asked} asked for, {instead}: the models of one provider stay together"
+
+
+@asynccontextmanager
+async def crew(
+    plan: Plan, targets: tuple[Target, ...], recording: Recording, shares: tuple[Shard, ...]
+) -> AsyncIterator["Crew"]:
+    """One worker for each share, each started again when it dies, all ended with this context."""
+    several = Crew(plan, targets, recording, shares)
+    async with trio.open_nursery() as nursery:
+        for post in several.posts:
+            nursery.start_soon(post.hold)
+        try:
+            yield several
+        finally:
+            await several.end()
+
+
+class Crew:
+    """The workers together."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        targets: tuple[Target, ...],
+        recording: Recording,
+        shares: tuple[Shard, ...],
+    ) -> None:
+        self._plan = plan
+        self._targets = targets
+        self._recording = recording
+        self._shares = shares
+        self.posts = tuple(
+            Post(
+                str(number),
+                replace(plan, targets=tuple(targets[place] for place in share)),
+                recording,
+            )
+            for number, share in enumerate(shares, start=1)
+        )
+
+    async def measure_some(self, run_id: str, pairs: Sequence[Pair], outcome: Outcome) -> None:
+        """Measure these pairs of the plan, which are one model's, beside whatever else goes on."""
+        place, share = next(
+            (place, share) for place, share in enumerate(self._shares) if pairs[0].target in share
+        )
+        own = [Pair(share.index(pair.target), pair.recording) for pair in pairs]
+        stint = await self.posts[place].take_on(run_id, own)
+        try:
+            await stint.over.wait()
+        finally:
+            outcome.measured += [measurement for _, measurement in stint.measured]
+            outcome.lost += stint.lost
+            outcome.unmeasured += stint.unmeasured
+
+    async def measure(self, run_id: str, outcome: Outcome) -> None:
+        """Measure all of the plan once. Cancelling this ends the workers, orderly."""
+        self._recording.put(started_record(self._plan, self._targets, run_id))
+        stints = [await post.take_on(run_id) for post in self.posts]
+        try:
+            for stint in stints:
+                await stint.over.wait()
+        finally:
+            if not all(stint.over.is_set() for stint in stints):
+                await self.end()
+            self._collect(stints, outcome)
+
+    async def end(self) -> None:
+        """End all workers, and wait until they have ended."""
+        with trio.CancelScope(shield=True):
+            for post in self.posts:
+                await post.dismiss()
+            with trio.move_on_after(END_S):
+                for post in self.posts:
+                    await post.vacant.wait()
+            for post in self.posts:
+                post.kill()
+            for post in self.posts:
+                await post.vacant.wait()
+
+    def _collect(self, stints: list[Stint], outcome: Outcome) -> None:
+        """What was measured, in the order of the plan, whoever was first."""
+        measured = [
+            ((share[pair.target], pair.recording), measurement)
+            for share, stint in zip(self._shares, stints, strict=True)
+            for pair, measurement in stint.measured
+        ]
+        outcome.measured += [one for _, one in sorted(measured, key=lambda placed: placed[0])]
+        for stint in stints:
+            outcome.lost += stint.lost
+            outcome.unmeasured += stint.unmeasured
+
+
+def _shares(plan: Plan) -> tuple[Shard, ...]:
+    names = [target.name for target in plan.targets]
+    return shards(names, plan.settings.daemon.workers)
