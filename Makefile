@@ -76,8 +76,12 @@ lock:
 	uv pip compile --universal --generate-hashes --no-header --no-annotate \
 	  --group bench -c requirements.lock -c requirements-dev.lock pyproject.toml \
 	  -o requirements-bench.lock
+	uv pip compile --universal --generate-hashes --no-header --no-annotate \
+	  --group ops -c requirements.lock -c requirements-dev.lock pyproject.toml \
+	  -o requirements-ops.lock
 	$(PYTHON) -m tests.trim_lock requirements.lock requirements-dev.lock
 	$(PYTHON) -m tests.trim_lock requirements.lock requirements-bench.lock
+	$(PYTHON) -m tests.trim_lock requirements.lock requirements-ops.lock
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

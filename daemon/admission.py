@@ -31,6 +31,8 @@ class Hindrance(StrEnum):
     """It would cost more than may be spent."""
     JOURNAL_FULL = "journal_full"
     """What would be measured could not be kept."""
+    SELFTEST = "selftest"
+    """The host was testing itself, and needs to be alone for that."""
     NOT_RUNNING = "not_running"
     """This program was not running, or stood still."""
 
@@ -76,6 +78,10 @@ class Pauses:
     def answered(self, provider: str) -> None:
         """It answers again: the next refusal is a first one."""
         self._of.pop(provider, None)
+
+    def all_until_ns(self, now_ns: int) -> dict[str, int]:
+        """Until when each provider is left alone that is left alone now."""
+        return {name: pause.until_ns for name, pause in self._of.items() if pause.until_ns > now_ns}
 
     def until_ns(self, provider: str) -> int:
         """Until when it is left alone; 0 where it is not."""

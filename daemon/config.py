@@ -29,6 +29,9 @@ from providers import CATALOG
 CONFIG_EXIT_CODE = 78
 """EX_CONFIG: a supervisor must not start the program again with the same file."""
 
+DEFAULT_SCHEDULE = "interval"
+"""The name of the schedule where the file has none."""
+
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 
 
@@ -50,6 +53,8 @@ class ModelSection(Section):
     language: Annotated[str, Field(min_length=2, max_length=20)] = "en"
     key_variable: str | None = None
     """The environment variable that holds the key; the provider's usual one if not given."""
+    price_usd_per_1000_min: Annotated[float, Field(ge=0, le=100_000)] | None = None
+    """What you pay for 1,000 minutes of audio; needed where spending is limited."""
 
     @field_validator("name")
     @classmethod
@@ -184,6 +189,62 @@ class JournalSection(Section):
         return self
 
 
+class ScheduleSection(Section):
+    """When some models are measured with some corpora."""
+
+    name: Annotated[str, Field(pattern="^[a-z][a-z0-9_-]{0,39}$")]
+    """As it stands in metrics and logs: small letters, digits, "-" and "_"."""
+    every_s: Annotated[float, Field(ge=1, le=86_400 * 31)] | None = None
+    """Once in each interval of this length,"""
+    times_a_day: Annotated[int, Field(ge=1, le=1440)] | None = None
+    """or so many times a day, at random moments, one in each equal part of the day."""
+    models: tuple[Name, ...] = ()
+    """Of those configured; none: all of them."""
+    corpora: tuple[Name, ...] = ()
+    """Of those configured; none: all of them."""
+    clips: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
+    """How many clips of a corpus one run takes, by turns; None: all of them."""
+
+    @model_validator(mode="after")
+    def _has_one_timing(self) -> "ScheduleSection":
+        if (self.every_s is None) == (self.times_a_day is None):
+            raise ValueError("give either every_s or times_a_day")
+        return self
+
+
+Dollars = Annotated[float, Field(ge=0, le=1_000_000)]
+
+
+class ProviderSpendingSection(Section):
+    """What one provider may cost."""
+
+    name: Name
+    """The part of a model's name before the slash: "deepgram"."""
+    day_usd: Dollars | None = None
+    month_usd: Dollars | None = None
+
+
+class SpendingSection(Section):
+    """What measuring may cost; a run that would go beyond it is not begun. UTC days and months."""
+
+    day_usd: Dollars | None = None
+    """All providers together."""
+    month_usd: Dollars | None = None
+    provider: tuple[ProviderSpendingSection, ...] = ()
+
+    @property
+    def limits_anything(self) -> bool:
+        """Some amount is set."""
+        amounts = [self.day_usd, self.month_usd]
+        amounts += [amount for one in self.provider for amount in (one.day_usd, one.month_usd)]
+        return any(amount is not None for amount in amounts)
+
+    def limits(self, provider: str) -> bool:
+        """The runs of a provider count against some amount."""
+        overall = self.day_usd is not None or self.month_usd is not None
+        return overall or any(one.name == provider for one in self.provider)
+
+
 class WebSection(Section):
     """Where Prometheus finds the metrics."""
 
@@ -207,12 +268,20 @@ class LogSection(Section):
 
 
 class DaemonSection(Section):
-    """When the daemon measures."""
+    """When the daemon measures, and how much at the same time."""
 
     interval_s: Annotated[float, Field(ge=1, le=86_400 * 7)] = 900.0
-    """From the start of one round over all clips and models to the start of the next."""
+    """Where there is no [[schedule]]: each model hears each corpus once in so many seconds."""
     parallel: Annotated[int, Field(ge=1, le=100)] = 1
-    """How many models are measured at the same time; each of them hears one clip at a time."""
+    """``speechbench run``: models measured at the same time; each hears one clip at a time."""
+    jobs: Annotated[int, Field(ge=1, le=400)] = 8
+    """The daemon: runs that go on at the same time; a run is one model with one corpus."""
+    jobs_per_provider: Annotated[int, Field(ge=1, le=100)] = 1
+    """How many of them may have streams at one provider."""
+    start_within_s: Annotated[float, Field(ge=0, le=3_600)] = 30.0
+    """A run that cannot begin so soon after its moment is missed, and not made up for."""
+    seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 0
+    """Where in its interval each run lies; another number on each host spreads them."""
     workers: Annotated[int, Field(ge=1, le=64)] = 1
     """Measuring processes: the models are shared out among them, each measures ``parallel``."""
 
@@ -233,6 +302,9 @@ class Settings(Section):
     web: WebSection = WebSection()
     log: LogSection = LogSection()
     daemon: DaemonSection = DaemonSection()
+    schedule: tuple[ScheduleSection, ...] = ()
+    """Without any: everything, each ``daemon.interval_s``."""
+    spending: SpendingSection = SpendingSection()
 
     @property
     def voice_settings(self) -> VoiceSettings:
@@ -286,6 +358,23 @@ def settings_of(table: Mapping[str, object], path: Path) -> Settings:
         lines = [f"{path}: {line}" for line in _mistakes(error)]
         raise _config_error("\n".join(lines)) from error
     return _beside(settings, path.parent)
+
+
+def settings_with(settings: Settings, changes: Mapping[str, Mapping[str, object]]) -> Settings:
+    """The same with some settings of some sections overruled. Raises UserError."""
+    if not any(changes.values()):
+        return settings
+    try:
+        sections = {
+            name: type(getattr(settings, name)).model_validate(
+                {**getattr(settings, name).model_dump(), **section}
+            )
+            for name, section in changes.items()
+        }
+    except ValidationError as error:
+        lines = [f"command line: {line}" for line in _mistakes(error)]
+        raise _config_error("\n".join(lines)) from error
+    return settings.model_copy(update=sections)
 
 
 def _beside(settings: Settings, folder: Path) -> Settings:

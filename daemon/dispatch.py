@@ -56,6 +56,8 @@ class State:
     running: Running = field(default_factory=Running)
     changed: trio.Event = field(default_factory=trio.Event)
     """Something ended: who waits may look again."""
+    quiet: bool = False
+    """The host is testing itself: nothing begins."""
 
     def tell_change(self) -> None:
         """Wake everyone who waits for a change."""
@@ -72,7 +74,7 @@ class Duty:
     seed: int
     overall: Allowance
     of_provider: Callable[[str], Allowance]
-    run: Callable[[Job], Awaitable[Outcome]]
+    run: Callable[[Due], Awaitable[Outcome]]
     """Does one run; raises only where this program is at fault."""
     journal_full: Callable[[], bool]
     put: Callable[[Record], None]
@@ -142,7 +144,8 @@ class Dispatcher:
         """Begin it as soon as it may, or miss it."""
         why = await self._wait_for_admission(due)
         if why is None:
-            await self._do(due.job)
+            self._tell_begun(due)
+            await self._do(due)
         else:
             self._tell_missed(due.job, *why)
 
@@ -161,6 +164,8 @@ class Dispatcher:
         return None
 
     def _hindrance(self, job: Job) -> tuple[Hindrance, str | None] | None:
+        if self._state.quiet:
+            return Hindrance.SELFTEST, None
         if self._duty.journal_full():
             return Hindrance.JOURNAL_FULL, None
         paused_until_ns = self._state.pauses.until_ns(job.provider)
@@ -181,13 +186,14 @@ class Dispatcher:
             overall=self._duty.overall,
         )
 
-    async def _do(self, job: Job) -> None:
+    async def _do(self, due: Due) -> None:
+        job = due.job
         begun_ns, set_aside_usd = self._duty.wall_ns(), self._of[job].cost_usd
         spent_usd = set_aside_usd
         self._state.ledger.spend(job.provider, set_aside_usd, begun_ns)
         try:
             await self._duty.settled()
-            outcome = await self._duty.run(job)
+            outcome = await self._duty.run(due)
             spent_usd = outcome.cost_usd
             self._learn(job.provider, outcome)
         finally:
@@ -195,6 +201,16 @@ class Dispatcher:
             self._state.running.end(job)
             self._state.tell_change()
         await self._duty.settled()
+
+    def _tell_begun(self, due: Due) -> None:
+        self._duty.put(
+            {
+                "k": "job_begun",
+                "t": self._duty.now_ns(),
+                **_labels(due.job),
+                "waited_ns": max(0, self._duty.wall_ns() - due.wall_ns),
+            }
+        )
 
     def _learn(self, provider: str, outcome: Outcome) -> None:
         if outcome.answered:
@@ -223,12 +239,18 @@ class Dispatcher:
             {
                 "k": "job_missed",
                 "t": self._duty.now_ns(),
-                "schedule": job.schedule,
-                "provider": job.provider,
-                "model": job.model,
-                "dataset": job.corpus,
+                **_labels(job),
                 "why": why.value,
                 "detail": detail,
                 "count": count,
             }
         )
+
+
+def _labels(job: Job) -> Record:
+    return {
+        "schedule": job.schedule,
+        "provider": job.provider,
+        "model": job.model,
+        "dataset": job.corpus,
+    }

@@ -5,7 +5,7 @@ Everything that a user can have got wrong is found here, before the first second
 
 import socket
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from itertools import chain
@@ -359,10 +359,17 @@ def known_error(settings: Settings) -> KnownError:
     )
 
 
-def configured_plan(path: Path | None, environment: Mapping[str, str]) -> Plan:
-    """What the configuration in ``path`` asks for. Raises UserError that a supervisor heeds."""
+def configured_plan(
+    path: Path | None,
+    environment: Mapping[str, str],
+    overrule: Callable[[Settings], Settings] = lambda settings: settings,
+) -> Plan:
+    """What the configuration in ``path`` asks for. Raises UserError that a supervisor heeds.
+
+    ``overrule`` may change what the file says: what stands on a command line counts more.
+    """
     try:
-        return plan_of(read_settings(path), environment)
+        return plan_of(overrule(read_settings(path)), environment)
     except UserError as error:
         raise UserError(str(error), exit_code=CONFIG_EXIT_CODE) from error
 

@@ -20,6 +20,7 @@ from importlib.metadata import version
 import trio
 
 from daemon.clock import now_ns, wall_ns
+from daemon.config import DEFAULT_SCHEDULE
 from daemon.errors import UserError
 from daemon.host_setup import (
     SWITCH_INTERVAL_S,
@@ -37,7 +38,7 @@ from exporters.handoff import Handoff, Losses
 from exporters.packets import Ready
 from exporters.process import Exporter, ExporterError, launch
 from exporters.settings import Settings as ExporterSettings
-from exporters.settings import Stream
+from exporters.settings import Stream, WebOptions
 from measure.records import SECOND
 from measure.wire import Record
 from pacer.clock import Sleeper, TimerSleeper, best_sleeper
@@ -107,7 +108,9 @@ class Recording(Records):
         self.confirmed = self._exporter.stop(STOP_S) and not self.losses.total
 
 
-def exporter_settings(plan: Plan, listen: str, *, live: bool = False) -> ExporterSettings:
+def exporter_settings(
+    plan: Plan, listen: str, *, live: bool = False, web: WebOptions | None = None
+) -> ExporterSettings:
     """What the exporter process is told: where to write, and which series there will be."""
     settings = plan.settings
     host, _, port = listen.rpartition(":")
@@ -119,14 +122,15 @@ def exporter_settings(plan: Plan, listen: str, *, live: bool = False) -> Exporte
         keep_age_s=_seconds_of(settings.journal.max_age_days),
         keep_bytes=settings.journal.max_bytes,
         listen=(host.strip("[]"), int(port)) if listen else None,
+        web=web or WebOptions(),
         log_format=settings.log.format,
         log_level=settings.log.level,
         version=version("speechbench"),
         config_sha256=hashlib.sha256(settings.model_dump_json().encode()).hexdigest(),
-        streams=tuple(_streams(plan)),
-        schedules=("interval",),
+        streams=tuple(streams_of(plan)),
+        schedules=tuple(one.name for one in settings.schedule) or (DEFAULT_SCHEDULE,),
         build=_build(),
-        models=tuple(_model_labels(target) for target in plan.targets),
+        models=tuple(model_labels(target) for target in plan.targets),
         live=live,
     )
 
@@ -248,7 +252,8 @@ def _seconds_of(days: float | None) -> float | None:
     return None if days is None else days * 86_400
 
 
-def _streams(plan: Plan) -> Iterable[Stream]:
+def streams_of(plan: Plan) -> Iterable[Stream]:
+    """Everything that has series of its own in the metrics."""
     for target in plan.targets:
         provider = target.name.partition("/")[0]
         for corpus in plan.corpora:
@@ -267,7 +272,8 @@ def _build() -> dict[str, str]:
     }
 
 
-def _model_labels(target: Target) -> dict[str, str]:
+def model_labels(target: Target) -> dict[str, str]:
+    """The labels of ``model_info``."""
     facts = CATALOG[target.name].make(target.options).facts
     return {
         "provider": target.name.partition("/")[0],

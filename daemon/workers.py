@@ -16,6 +16,7 @@ from dataclasses import replace
 import trio
 
 from daemon.gate import Gate
+from daemon.order import Bench
 from daemon.plan import Plan, Target
 from daemon.post import Post, Stint
 from daemon.rounds import Outcome, OwnRounds, Pair, Rounds, started_record
@@ -40,6 +41,19 @@ async def measuring(
             yield several
 
 
+@asynccontextmanager
+async def rounds_beside(
+    plan: Plan, targets: tuple[Target, ...], recording: Recording, ours: Bench, prefix: str
+) -> AsyncIterator[Rounds]:
+    """The same, where this process has its bench already, and perhaps another plan going on."""
+    shares = _shares(plan)
+    if len(shares) == 1:
+        yield OwnRounds(plan, targets, ours, Gate(recording.handoff, recording.log))
+    else:
+        async with crew(plan, targets, recording, shares, prefix) as several:
+            yield several
+
+
 def worker_count(plan: Plan) -> int:
     """How many processes measure."""
     return len(_shares(plan))
@@ -56,10 +70,17 @@ def shortfall(plan: Plan) -> str | None:
 
 @asynccontextmanager
 async def crew(
-    plan: Plan, targets: tuple[Target, ...], recording: Recording, shares: tuple[Shard, ...]
+    plan: Plan,
+    targets: tuple[Target, ...],
+    recording: Recording,
+    shares: tuple[Shard, ...],
+    prefix: str = "",
 ) -> AsyncIterator["Crew"]:
-    """One worker for each share, each started again when it dies, all ended with this context."""
-    several = Crew(plan, targets, recording, shares)
+    """One worker for each share, each started again when it dies, all ended with this context.
+
+    ``prefix`` goes before their numbers, where those of another crew may still be ending.
+    """
+    several = Crew(plan, targets, recording, shares, prefix)
     async with trio.open_nursery() as nursery:
         for post in several.posts:
             nursery.start_soon(post.hold)
@@ -78,6 +99,7 @@ class Crew:
         targets: tuple[Target, ...],
         recording: Recording,
         shares: tuple[Shard, ...],
+        prefix: str = "",
     ) -> None:
         self._plan = plan
         self._targets = targets
@@ -85,7 +107,7 @@ class Crew:
         self._shares = shares
         self.posts = tuple(
             Post(
-                str(number),
+                f"{prefix}{number}",
                 replace(plan, targets=tuple(targets[place] for place in share)),
                 recording,
             )

@@ -9,6 +9,7 @@ import socket
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console
@@ -25,10 +26,12 @@ from exporters.packing import unpack
 from exporters.prometheus import Metrics
 from exporters.recent import Recent
 from exporters.recovery import recover_all
+from exporters.reloading import Reloads
 from exporters.retention import Keep
 from exporters.routes import Sources, app_of
 from exporters.settings import Settings, settings_of
 from exporters.web import Web
+from exporters.web_config import Tls, Watched, WebConfig, WebConfigError
 from measure.records import SECOND
 from measure.wire import Record
 
@@ -108,6 +111,7 @@ def _export(
     recent = Recent(settings.version, socket.gethostname())
     log = _log(writer, settings)
     directory = _directory(settings)
+    reloads = Reloads(lambda: inbox.say(said("reload")))
     intake: Intake
 
     def say(level: str, event: str, **fields: object) -> None:
@@ -134,9 +138,10 @@ def _export(
         enrich=enrich,
         conclude=conclude,
         live=live,
-        recent=recent,
+        watchers=(recent.take, reloads.take),
     )
-    sources = Sources(metrics.registry, health, recent, time.time)
+    reload = reloads.ask if settings.web.lifecycle else None
+    sources = Sources(metrics.registry, health, recent, time.time, reload)
     web = _web(settings, sources)
     try:
         recovered = recover_all(directory, intake.say)
@@ -212,16 +217,36 @@ def _open(journal: Journal, directory: Path) -> None:
 
 
 def _web(settings: Settings, sources: Sources) -> Web | None:
-    if settings.listen is None:
+    """The pages. Raises CannotStart where address, port or protection cannot be had."""
+    if settings.listen is None and settings.web.listen_fd is None:
         return None
-    host, port = settings.listen
+    protection = _protection(settings.web.config_file)
+    app = app_of(replace(sources, protection=protection))
     try:
-        return Web((host, port), app_of(sources))
+        return Web(_listen(settings), app, Tls(protection))
     except OSError as error:
+        where = "the socket" if settings.listen is None else "{} port {}".format(*settings.listen)
         raise CannotStart(
-            f"metrics: cannot listen on {host} port {port}: {error.strerror or error}; "
+            f"metrics: cannot listen on {where}: {error.strerror or error}; "
             "give another address or port (0: any that is free), or end what has it"
         ) from error
+
+
+def _listen(settings: Settings) -> tuple[str, int] | socket.socket:
+    fd = settings.web.listen_fd
+    if fd is not None:
+        return socket.socket(fileno=fd)
+    assert settings.listen is not None, "it was looked at before"
+    return settings.listen
+
+
+def _protection(path: str | None) -> Callable[[], WebConfig]:
+    if path is None:
+        return WebConfig
+    try:
+        return Watched(Path(path))
+    except WebConfigError as error:
+        raise CannotStart(f"web: {error}") from error
 
 
 def _boot_id() -> str | None:

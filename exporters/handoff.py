@@ -78,6 +78,8 @@ class Handoff:
         self.alive = True
         """False once the exporter is gone, whether by our goodbye or not."""
         self.ready: Ready | None = None
+        self.reloads_asked = 0
+        """How often somebody has asked the exporter process for a reload."""
         self.failure: str | None = None
         """Why the exporter could not start, in one line."""
         self.report = Report(received=0)
@@ -254,6 +256,8 @@ class Handoff:
                 self.report = Report(received, lost, full, last)
             case "ready", [str(journal), str() | None as address, int(recovered)]:
                 self.ready = Ready(journal, address, recovered)
+            case "reload", []:
+                self.reloads_asked += 1
             case "failed", [str(why)]:
                 self.failure = why
             case _:

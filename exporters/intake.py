@@ -17,7 +17,6 @@ from exporters.logs import Log
 from exporters.packets import Report, in_words
 from exporters.packing import pack, unpack
 from exporters.prometheus import Metrics
-from exporters.recent import Recent
 from exporters.redact import redacted, redacted_text
 from exporters.sources import MAIN, Source, Sources
 from measure.records import MS, SECOND
@@ -56,7 +55,7 @@ class Intake:
         enrich: Callable[[Record], Record] | None = None,
         conclude: Conclude | None = None,
         live: LiveView | None = None,
-        recent: Recent | None = None,
+        watchers: Sequence[Callable[[Record], None]] = (),
     ) -> None:
         """``received``: how many records came before, such as the settings.
 
@@ -75,7 +74,7 @@ class Intake:
         self._enrich = enrich
         self._conclude = conclude
         self._live = live
-        self._recent = recent
+        self._watchers = [*([live.take] if live is not None else []), *watchers]
         self._complained: set[str] = set()
         self._tick_due_ns = 0
         self._orphaned_ns: int | None = None
@@ -220,8 +219,7 @@ class Intake:
 
     def _tell(self, record: Record) -> None:
         """Count and log one record."""
-        watcher = [one.take for one in (self._live, self._recent) if one is not None]
-        for take in (self._metrics.take, self._log.take, *watcher):
+        for take in (self._metrics.take, self._log.take, *self._watchers):
             try:
                 take(record)
             except Exception as error:  # one odd record must not end the exporter

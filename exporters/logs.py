@@ -249,6 +249,7 @@ LINES: Mapping[str, Callable[[Fields], list[Line]]] = {
     "run_started": _as_it_is("info", "run_started"),
     "run_finished": _as_it_is("info", "run_finished"),
     "host_prepared": _host_prepared,
+    "job_missed": _as_it_is("warning", "run_missed"),
     "session_started": _session_started,
     "session_finished": _session_finished,
     "records_lost": _as_it_is("error", "records_dropped"),

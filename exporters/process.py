@@ -105,9 +105,10 @@ def launch(
     door, entrance = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with theirs, entrance:
         fds = [theirs.fileno(), entrance.fileno()]
+        given = [] if settings.web.listen_fd is None else [settings.web.listen_fd]
         child = subprocess.Popen(
             [sys.executable, "-P", "-m", module, *map(str, fds)],
-            pass_fds=fds,
+            pass_fds=[*fds, *given],
             env=child_environment(os.environ if environment is None else environment),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,

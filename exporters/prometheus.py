@@ -93,6 +93,7 @@ class Metrics:
             "no_speech": self._no_speech,
             "stream_closed": self._stream_closed,
             "host_prepared": self._host_prepared,
+            "agenda": self._agenda,
             "heartbeat": self._heartbeat,
             "records_lost": self._records_lost,
             "configured": self._configured,
@@ -363,7 +364,7 @@ class Metrics:
 
         ``healthy`` (bool), ``waiting`` (records), ``loop_lag_ns`` and ``vad_ns`` (lists),
         ``host_late_max_ns`` (of the sentinel, since the last heartbeat),
-        ``send_blocked_ns`` (provider: list), ``next_run_unix_s`` (schedule: moment).
+        ``send_blocked_ns`` (provider: list).
         """
         self._healthy = bool(record.get("healthy", True))
         self._show_health()
@@ -378,7 +379,9 @@ class Metrics:
             for value_ns in values_ns:
                 blocked = self._child("send_blocked_seconds", provider=provider)
                 blocked.observe(value_ns / SECOND)
-        for schedule, moment in record.get("next_run_unix_s", {}).items():
+
+    def _agenda(self, record: Fields) -> None:
+        for schedule, moment in record["next_run_unix_s"].items():
             self._child("next_run_timestamp_seconds", schedule=schedule).set(moment)
 
     def _records_lost(self, record: Fields) -> None:

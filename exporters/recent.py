@@ -43,7 +43,7 @@ class Recent:
         self._kept: deque[Fields] = deque(maxlen=KEPT)
         self._takes = {
             "session_finished": self._session_finished,
-            "heartbeat": self._heartbeat,
+            "agenda": self._agenda,
             "job_missed": self._job_missed,
             "host_prepared": self._host_prepared,
             "selftest": self._selftest,
@@ -68,11 +68,9 @@ class Recent:
         self._kept.append(redacted(line))
         self.sessions = tuple(self._kept)
 
-    def _heartbeat(self, record: Fields) -> None:
-        if "next_run_unix_s" in record:
-            self.next_runs = dict(record["next_run_unix_s"])
-        if "paused_until_unix_s" in record:
-            self.pauses = dict(record["paused_until_unix_s"])
+    def _agenda(self, record: Fields) -> None:
+        self.next_runs = dict(record["next_run_unix_s"])
+        self.pauses = dict(record["paused_until_unix_s"])
 
     def _job_missed(self, record: Fields) -> None:
         why = str(record["why"])

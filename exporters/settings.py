@@ -25,6 +25,18 @@ class Stream:
 
 
 @dataclass(frozen=True, slots=True)
+class WebOptions:
+    """How the pages are served, besides where."""
+
+    config_file: str | None = None
+    """TLS and passwords, in Prometheus's format; an absolute path."""
+    lifecycle: bool = False
+    """Somebody may ask for a reload."""
+    listen_fd: int | None = None
+    """A socket that listens already; in the exporter process it has this number too."""
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """All of it plain values: it crosses to another process."""
 
@@ -32,6 +44,7 @@ class Settings:
     """An absolute path; it is created where it is missing."""
     listen: tuple[str, int] | None = None
     """Address and port for the metrics; port 0: any that is free. None: no metrics are served."""
+    web: WebOptions = WebOptions()
     log_format: str = "auto"
     """``json``, ``console``, or ``auto``: console where standard error is a terminal."""
     log_level: str = "info"
@@ -71,6 +84,7 @@ def settings_of(record: Mapping[str, Any]) -> Settings:
         raise ValueError(f"expected settings, got a record of kind {record.get('k')!r}")
     plain = {key: value for key, value in record.items() if key not in ("k", "t")}
     plain["streams"] = streams_of(plain["streams"])
+    plain["web"] = WebOptions(**plain["web"])
     plain["schedules"] = tuple(plain["schedules"])
     plain["models"] = tuple(plain["models"])
     plain["listen"] = tuple(plain["listen"]) if plain["listen"] is not None else None

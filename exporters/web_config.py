@@ -17,7 +17,8 @@ configuration.
 import base64
 import binascii
 import ssl
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -39,12 +40,12 @@ _NOBODY = b"$2b$10$" + b"." * 53
 """A hash that no password has: an unknown name takes as long as a known one."""
 
 
-class WebConfigError(ValueError):
+class WebConfigError(OSError, ValueError):
     """One line: where in the file, what is wrong, what is allowed."""
 
 
 @dataclass(frozen=True, slots=True)
-class Tls:
+class TlsFiles:
     """How the connection is protected; files as absolute paths."""
 
     cert_file: str
@@ -73,7 +74,7 @@ class Tls:
 class WebConfig:
     """What the file says; as it is by default, everybody who reaches the port may look."""
 
-    tls: Tls | None = None
+    tls: TlsFiles | None = None
     users: Mapping[str, bytes] | None = None
     """Names and the bcrypt hashes of their passwords; None: no password is asked for."""
 
@@ -85,6 +86,47 @@ class WebConfig:
         known = self.users.get(name)
         matches = bcrypt.checkpw(password[:72], known or _NOBODY)
         return matches and known is not None
+
+
+class Watched:
+    """What a file says now: it is read again when it has been replaced.
+
+    A new one with mistakes changes nothing; the old one stays in force.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Raises WebConfigError for what is there at first."""
+        self._path = path
+        self._seen = self._stamp()
+        self._config = read_web_config(path)
+        if self._config.tls is not None:
+            self._config.tls.context()
+
+    def __call__(self) -> WebConfig:
+        stamp = self._stamp()
+        if stamp != self._seen:
+            self._seen = stamp
+            with suppress(WebConfigError):
+                self._config = read_web_config(self._path)
+        return self._config
+
+    def _stamp(self) -> tuple[int, int]:
+        try:
+            found = self._path.stat()
+        except OSError:
+            return (0, 0)
+        return found.st_mtime_ns, found.st_ino
+
+
+class Tls:
+    """The protection of the next connection: certificates are read anew for each, as they renew."""
+
+    def __init__(self, protection: Callable[[], WebConfig]) -> None:
+        self._protection = protection
+
+    def __call__(self) -> ssl.SSLContext | None:
+        tls = self._protection().tls
+        return None if tls is None else tls.context()
 
 
 def read_web_config(path: Path) -> WebConfig:
@@ -125,7 +167,7 @@ def _section(name: str, value: object, allowed: tuple[str, ...]) -> Mapping[str,
     return value
 
 
-def _tls(section: Mapping[str, object], folder: Path) -> Tls:
+def _tls(section: Mapping[str, object], folder: Path) -> TlsFiles:
     files = {name: _file(section, name, folder) for name in _TLS[:3]}
     if files["cert_file"] is None or files["key_file"] is None:
         raise WebConfigError("tls_server_config: cert_file and key_file are both needed")
@@ -133,7 +175,7 @@ def _tls(section: Mapping[str, object], folder: Path) -> Tls:
     if auth is not ssl.CERT_NONE and files["client_ca_file"] is None:
         raise WebConfigError("tls_server_config: client_auth_type needs client_ca_file")
     version = _one_of(section, "min_version", MIN_VERSIONS, "TLS12")
-    return Tls(files["cert_file"], files["key_file"], files["client_ca_file"], auth, version)
+    return TlsFiles(files["cert_file"], files["key_file"], files["client_ca_file"], auth, version)
 
 
 def _file(section: Mapping[str, object], name: str, folder: Path) -> str | None:

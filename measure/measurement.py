@@ -130,8 +130,9 @@ class Tally:
         if message.read_ns is None:
             self._counted = replace(counted, user_stamps=counted.user_stamps + 1)
             return
-        gap_ns = message.read_ns - message.at_ns
-        self._counted = replace(counted, read_gap_max_ns=max(gap_ns, counted.read_gap_max_ns or 0))
+        gap_ns, known_ns = message.read_ns - message.at_ns, counted.read_gap_max_ns
+        worst_ns = gap_ns if known_ns is None else max(gap_ns, known_ns)
+        self._counted = replace(counted, read_gap_max_ns=worst_ns)
 
     def _take_health(self, event: Event) -> None:
         counted = self._counted

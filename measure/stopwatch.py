@@ -108,7 +108,7 @@ class Stopwatch:
         if self._zero is None and self._starts(event):
             self._zero = mark
             self._health.zero(event)
-        if self._overdue() or not isinstance(event, FrameSent) or self._deadline_ns is None:
+        if not isinstance(event, FrameSent) or self._deadline_ns is None:
             self._is_over()
 
     @property
@@ -218,13 +218,10 @@ class Stopwatch:
 
     def _acknowledges(self, event: Event) -> bool:
         """The provider says, apart from any final, that it has dealt with what made zero."""
-        match self._rule.flow:
-            case Flow.FORCED:
-                return isinstance(event, ForceAcknowledged)
-            case Flow.CLOSE:
-                return isinstance(event, StreamDone) or _in_order(event)
-            case Flow.FALLBACK:
-                return False
+        if self._rule.flow is Flow.FORCED:
+            return isinstance(event, ForceAcknowledged)
+        closing = isinstance(event, StreamDone) or _in_order(event)
+        return self._rule.flow is Flow.CLOSE and closing
 
     @property
     def _speech_is_over(self) -> bool:
@@ -327,7 +324,7 @@ class Stopwatch:
         confirmed = self._confirmed_ns() is not None
         match self._ended:
             case StreamClosed() if self._rule.flow is Flow.CLOSE and confirmed:
-                return Verdict.ACK_ONLY  # it was asked for
+                pass  # it was asked for
             case Failed(fault=Fault(whose=Whose.HOST)):
                 return Verdict.HARNESS_ERROR
             case Failed(fault=Fault(kind=FaultKind.CLOSED)) | StreamClosed():

@@ -5,10 +5,27 @@ CATALOG is the only list of models there is. To add one: write its file, add its
 
 from functools import partial
 
+from providers.assemblyai import AssemblyAI
+from providers.cartesia import Cartesia
+from providers.cartesia_turns import CartesiaTurns
 from providers.codec import Model
 from providers.deepgram import Deepgram
+from providers.deepgram_flux import Flux
+from providers.elevenlabs import ElevenLabs
+from providers.families_realtime import Realtime
 from providers.gladia import Gladia
+from providers.gradium import Gradium
 from providers.local import Local
+from providers.mistral import Mistral
+from providers.openai import openai
+from providers.qwen import qwen
+from providers.realtime_servers import CLONE, SGLANG, SPEACHES
+from providers.smallest import Smallest
+from providers.soniox import Soniox
+from providers.speechmatics import Speechmatics
+from providers.together import together
+from providers.vllm import Vllm
+from providers.xai import Xai
 
 CATALOG: dict[str, Model] = {
     "local/moonshine-tiny": Model(
@@ -17,4 +34,107 @@ CATALOG: dict[str, Model] = {
     "local/pocketsphinx": Model(partial(Local, model="pocketsphinx"), "PocketSphinx (embedded)"),
     "deepgram/nova-3": Model(partial(Deepgram, model="nova-3"), "Deepgram Nova-3"),
     "gladia/solaria-1": Model(partial(Gladia, model="solaria-1"), "Gladia Solaria-1"),
+    "cartesia/ink-2": Model(partial(Cartesia, model="ink-2"), "Cartesia Ink 2"),
+    "cartesia/ink-2-turns": Model(
+        partial(CartesiaTurns, model="ink-2"), "Cartesia Ink 2, turns ended by the model"
+    ),
+    "cartesia/ink-whisper": Model(partial(Cartesia, model="ink-whisper"), "Cartesia Ink-Whisper"),
+    "deepgram/flux-general-en": Model(
+        partial(Flux, model="flux-general-en"),
+        "Deepgram Flux (English)",
+        fake="deepgram-flux",
+        transcripts=("deepgram_flux",),
+    ),
+    "deepgram/flux-general-multi": Model(
+        partial(Flux, model="flux-general-multi"),
+        "Deepgram Flux (multilingual)",
+        fake="deepgram-flux",
+        transcripts=("deepgram_flux",),
+    ),
+    "assemblyai/universal-streaming-english": Model(
+        partial(AssemblyAI, model="universal-streaming-english"),
+        "AssemblyAI Universal-Streaming (English)",
+    ),
+    "assemblyai/universal-streaming-multilingual": Model(
+        partial(AssemblyAI, model="universal-streaming-multilingual"),
+        "AssemblyAI Universal-Streaming (multilingual)",
+    ),
+    "assemblyai/u3-rt-pro": Model(
+        partial(AssemblyAI, model="u3-rt-pro"), "AssemblyAI Universal-3 Pro Streaming"
+    ),
+    "speechmatics/enhanced": Model(
+        partial(Speechmatics, model="enhanced"), "Speechmatics Enhanced"
+    ),
+    "speechmatics/standard": Model(
+        partial(Speechmatics, model="standard"), "Speechmatics Standard"
+    ),
+    "soniox/stt-rt-v5": Model(partial(Soniox, model="stt-rt-v5"), "Soniox v5 realtime"),
+    "elevenlabs/scribe-v2-realtime": Model(
+        partial(ElevenLabs, model="scribe_v2_realtime"), "ElevenLabs Scribe v2 Realtime"
+    ),
+    "smallest/pulse": Model(partial(Smallest, model="pulse"), "Smallest AI Pulse"),
+    "gradium/default": Model(partial(Gradium, model="default"), "Gradium speech to text"),
+    "openai/gpt-live-transcribe": Model(
+        partial(Realtime, dialect=openai("gpt-live-transcribe", live=True)),
+        "OpenAI GPT Live Transcribe",
+    ),
+    "openai/gpt-realtime-whisper": Model(
+        partial(Realtime, dialect=openai("gpt-realtime-whisper", live=True)),
+        "OpenAI GPT Realtime Whisper",
+    ),
+    "openai/gpt-4o-transcribe": Model(
+        partial(Realtime, dialect=openai("gpt-4o-transcribe", live=False)),
+        "OpenAI GPT-4o Transcribe",
+    ),
+    "openai/gpt-4o-mini-transcribe": Model(
+        partial(Realtime, dialect=openai("gpt-4o-mini-transcribe", live=False)),
+        "OpenAI GPT-4o mini Transcribe",
+    ),
+    "together/whisper-large-v3": Model(
+        partial(Realtime, dialect=together("openai/whisper-large-v3")), "Together Whisper large-v3"
+    ),
+    "together/parakeet-tdt-0.6b-v3": Model(
+        partial(Realtime, dialect=together("nvidia/parakeet-tdt-0.6b-v3")),
+        "Together Parakeet TDT 0.6B v3",
+    ),
+    "together/nemotron-3-asr-streaming-0.6b": Model(
+        partial(
+            Realtime, dialect=together("nvidia/nemotron-3-asr-streaming-0.6b", looks_ahead=True)
+        ),
+        "Together Nemotron 3 ASR streaming 0.6B",
+    ),
+    "together/nemotron-3.5-asr-streaming-0.6b": Model(
+        partial(
+            Realtime, dialect=together("nvidia/nemotron-3.5-asr-streaming-0.6b", looks_ahead=True)
+        ),
+        "Together Nemotron 3.5 ASR streaming 0.6B",
+    ),
+    "qwen/qwen3-asr-flash-realtime": Model(
+        partial(Realtime, dialect=qwen("qwen3-asr-flash-realtime")),
+        "Alibaba Qwen3-ASR Flash Realtime",
+    ),
+    "qwen/qwen3-asr-flash-realtime-2026-02-10": Model(
+        partial(Realtime, dialect=qwen("qwen3-asr-flash-realtime-2026-02-10")),
+        "Alibaba Qwen3-ASR Flash Realtime, 2026-02-10",
+    ),
+    "mistral/voxtral-mini-transcribe-realtime-2602": Model(
+        partial(Mistral, model="voxtral-mini-transcribe-realtime-2602"),
+        "Mistral Voxtral Mini Transcribe Realtime",
+    ),
+    "mistral/voxtral-mini-transcribe-realtime-3-0": Model(
+        partial(Mistral, model="voxtral-mini-transcribe-realtime-3-0"),
+        "Mistral Voxtral Mini Transcribe Realtime 3",
+    ),
+    "xai/grok-stt": Model(Xai, "xAI Grok speech to text"),
+    "vllm/voxtral-mini-4b-realtime": Model(
+        partial(Vllm, model="mistralai/Voxtral-Mini-4B-Realtime-2602"),
+        "vLLM, Voxtral Mini 4B Realtime (self-hosted)",
+    ),
+    "sglang/realtime": Model(partial(Realtime, dialect=SGLANG), "SGLang realtime (self-hosted)"),
+    "speaches/faster-whisper-small": Model(
+        partial(Realtime, dialect=SPEACHES), "speaches, faster-whisper small (self-hosted)"
+    ),
+    "realtime/clone": Model(
+        partial(Realtime, dialect=CLONE), "any server of the OpenAI realtime protocol (self-hosted)"
+    ),
 }

@@ -9,6 +9,7 @@ and into lists by number. docs/add-a-provider.md shows how a description is writ
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from urllib.parse import parse_qsl, quote, urlsplit
 
 from measure.events import (
     Event,
@@ -34,6 +35,8 @@ from providers.codec import (
 )
 from providers.families import JsonCodec, Segments, address, base64_of, compact, no_sense
 
+QUOTED_KEY = "%7Bkey%7D"
+"""``{key}`` as it stands in an address."""
 Said = str | Mapping[str, object]
 """A message of ours: plain text, or what becomes JSON."""
 
@@ -87,7 +90,7 @@ class Description:
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     """``{key}`` stands for the key, here and in the address."""
     key_variable: str | None = None
-    audio: AudioFormat = AudioFormat()
+    audio: AudioFormat = field(default_factory=AudioFormat)
     audio_key: str | None = None
     """Audio goes as base64 under this name in ``audio_message``; None: as it is, in bytes."""
     audio_message: Mapping[str, object] = field(default_factory=dict)
@@ -148,13 +151,12 @@ class Described(JsonCodec):
             "{language}": options.language,
             "{rate}": str(description.audio.rate_hz),
         }
-        self._url = self._filled(
-            address(
-                options.url or description.url,
-                _settings(description.url) if options.url else (),
-                path="/" + description.url.partition("//")[2].partition("/")[2].partition("?")[0],
-                who=description.name,
-            )
+        own = self._filled(description.url)
+        self._url = address(
+            options.url or own,
+            _settings(own) if options.url else (),
+            path=urlsplit(own).path,
+            who=description.name,
         )
         self._segments = Segments()
 
@@ -163,7 +165,7 @@ class Described(JsonCodec):
             name: self._filled(value).replace("{key}", key)
             for name, value in self._description.headers.items()
         }
-        return OpenRequest(self._url.replace("{key}", key), headers)
+        return OpenRequest(self._url.replace(QUOTED_KEY, quote(key, safe="")), headers)
 
     def hello(self) -> Iterable[Message]:
         return self._messages(self._description.hello)
@@ -259,10 +261,9 @@ def at(said: object, path: str) -> object:
     return said
 
 
-def _settings(url: str) -> tuple[tuple[str, str], ...]:
+def _settings(url: str) -> list[tuple[str, str]]:
     """The settings in the described address, for another address of the same provider."""
-    pairs = [part.partition("=") for part in url.partition("?")[2].split("&") if part]
-    return tuple((name, value) for name, _, value in pairs)
+    return parse_qsl(urlsplit(url).query, keep_blank_values=True)
 
 
 def model_of(description: Description) -> Model:

@@ -101,3 +101,9 @@ def float32_of(pcm: bytes) -> bytes:
 def no_sense(what: str) -> ProviderError:
     """A message that is JSON and yet breaks the provider's own rules."""
     return ProviderError(FaultKind.PROTOCOL, what)
+
+
+def name_in(names: Iterable[str], *said: object) -> str | None:
+    """The first of ``names`` that occurs in any of these texts; what is no text holds none."""
+    text = "\n".join(one for one in said if isinstance(one, str))
+    return next((name for name in names if name in text), None)

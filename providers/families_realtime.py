@@ -12,6 +12,7 @@ A member of the family is a ``Dialect`` in the catalogue: what it does otherwise
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from urllib.parse import parse_qsl, urlsplit
 
 from measure.events import (
     Event,
@@ -55,8 +56,12 @@ class Dialect:
     """``{key}`` stands for the key; without a key no header that names it is sent."""
     session: Mapping[str, object] | None = None
     """What ``session.update`` sets, ``{language}`` filled in; None: it is not sent."""
+    model: str = ""
+    """What ``{model}`` stands for, unless the address says ``model=…`` itself."""
     delta_is_all: bool = False
-    """A delta repeats all of the item so far."""
+    """A delta repeats all of the item so far, and is its text where ``completed`` is empty."""
+    event_ids: bool = False
+    """Each of our messages must have a name of its own, ``event_id``."""
     finish: Mapping[str, object] | None = None
     """The message that announces the end; None: the connection is closed without a word."""
     not_enough: tuple[str, ...] = ("input_audio_buffer_commit_empty",)
@@ -69,16 +74,21 @@ class Realtime(JsonCodec):
     def __init__(self, options: Options, *, dialect: Dialect) -> None:
         self.facts = dialect.facts
         self._dialect = dialect
-        self._language = options.language
+        language = options.language.partition("-")[0]  # no member knows regions
+        self._words = {"{language}": language, "{model}": dialect.model}
         self._url = address(
             options.url or dialect.url,
             {name: self._filled(value) for name, value in dialect.settings.items()},
             path=_path(dialect.url),
             who=dialect.url.partition("//")[2].partition("/")[0],
         )
-        self._items = Segments()
+        named = dict(parse_qsl(urlsplit(self._url).query)).get("model")
+        self.model = self._words["{model}"] = named or dialect.model
+        self.items = Segments()
         self._ours: set[str] = set()
+        self._owed = 0
         self._say: list[Message] = []
+        self._said = 0
 
     def open(self, key: str) -> OpenRequest:
         headers = {
@@ -89,18 +99,33 @@ class Realtime(JsonCodec):
         return OpenRequest(self._url, headers)
 
     def audio(self, frame: Frame) -> Message:
-        return f'{{"type":"{BUFFER}append","audio":"{base64_of(frame.pcm)}"}}'
+        name = f'"event_id":"{self._event_id()}",' if self._dialect.event_ids else ""
+        return f'{{{name}"type":"{BUFFER}append","audio":"{base64_of(frame.pcm)}"}}'
 
     def force(self, context: ForceContext) -> Iterable[Message]:
         """Make an item, now, of whatever was heard up to here."""
-        return (f'{{"type":"{BUFFER}commit"}}',)
+        self._owed += 1
+        return (self.message({"type": f"{BUFFER}commit"}),)
 
     def finish(self) -> Iterable[Message]:
-        return () if self._dialect.finish is None else (compact(self._dialect.finish),)
+        return () if self._dialect.finish is None else (self.message(self._dialect.finish),)
 
     def replies(self) -> Iterable[Message]:
         said, self._say = self._say, []
         return said
+
+    def reply(self, said: Mapping[str, object]) -> None:
+        """Say this at once, behind the message that is being read."""
+        self._say.append(self.message(said))
+
+    def message(self, said: Mapping[str, object]) -> str:
+        """One of our messages, with its name where it must have one."""
+        named = {"event_id": self._event_id()} if self._dialect.event_ids else {}
+        return compact({**named, **said})
+
+    def _event_id(self) -> str:
+        self._said += 1
+        return f"event_{self._said}"
 
     def read(self, said: dict[str, object], at_ns: int) -> Iterator[Event]:
         match said:
@@ -130,24 +155,26 @@ class Realtime(JsonCodec):
             yield StreamReady(at_ns)
             return
         session = self._filled_in(self._dialect.session)
-        self._say.append(compact({"type": "session.update", "session": session}))
+        self.reply({"type": "session.update", "session": session})
         yield Notice(at_ns, "session.created")
 
     def _transcribed(self, name: str, rest: dict[str, object], at_ns: int) -> Iterator[Event]:
+        item = rest.get("item_id")
+        item = item if isinstance(item, str) else ""  # some members name no items
         match name, rest:
-            case "delta", {"item_id": str(item), "delta": str(piece)}:
+            case "delta", {"delta": str(piece)} | {"transcript": str(piece)}:
                 if self._dialect.delta_is_all:
-                    self._items.take(item)
-                text = self._items.add(piece, item)
+                    self.items.take(item)
+                text = self.items.add(piece, item)
                 if text:
-                    yield Transcript(at_ns, text, final=False, segment=item)
-            case "text", {"item_id": str(item), "text": str(sure), "stash": str(tentative)}:
+                    yield Transcript(at_ns, text, final=False, segment=item or None)
+            case "text", {"text": str(sure), "stash": str(tentative)}:
                 if sure or tentative:
-                    yield Transcript(at_ns, sure + tentative, final=False, segment=item)
-            case "completed", {"item_id": str(item), "transcript": str(text)}:
-                text = text or self._items.so_far(item)
-                self._items.take(item)
-                yield Transcript(at_ns, text, True, item in self._ours, segment=item)
+                    yield Transcript(at_ns, sure + tentative, False, segment=item or None)
+            case "completed", {"transcript": str(text)}:
+                shown = self.items.take(item)
+                text = text or (shown if self._dialect.delta_is_all else "")
+                yield Transcript(at_ns, text, True, self._answers(item), segment=item or None)
             case "failed", {"error": error}:
                 yield from self._refused(error, at_ns)
             case (("delta" | "text" | "completed" | "failed"), _):
@@ -155,16 +182,30 @@ class Realtime(JsonCodec):
             case _:
                 yield Unread(at_ns, ITEM + name)
 
+    def _answers(self, item: str) -> bool:
+        """The item was made by our commit; where it has no name, the next one after it is."""
+        if item:
+            return item in self._ours
+        owed, self._owed = self._owed, max(0, self._owed - 1)
+        return owed > 0
+
     def _refused(self, error: object, at_ns: int) -> Iterator[Event]:
         said = error if isinstance(error, dict) else {"message": error}
-        code = said.get("code") or said.get("type")
-        if code in self._dialect.not_enough:
-            yield ForceRejected(at_ns, str(code))
+        codes = [
+            str(said[name]) for name in ("code", "type") if isinstance(said.get(name), str | int)
+        ]
+        known = [code for code in codes if code in self.facts.errors.names]
+        if any(code in self._dialect.not_enough for code in codes):
+            self._owed = max(0, self._owed - 1)
+            yield ForceRejected(at_ns, codes[0])
             return
+        code = next(iter(known or codes), None)
         raise self.facts.errors.error(code, said.get("message"))
 
     def _filled(self, text: str) -> str:
-        return text.replace("{language}", self._language)
+        for word, meant in self._words.items():
+            text = text.replace(word, meant)
+        return text
 
     def _filled_in(self, value: object) -> object:
         match value:

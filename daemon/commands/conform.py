@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from daemon.conformance.described import fake_of, read_descriptions
 from daemon.conformance.kit import PROMISES, outcomes
 from daemon.conformance.live import live_outcomes
 from daemon.conformance.promise import Outcome, Subject, Verdict, subject_of
@@ -19,7 +20,7 @@ from daemon.errors import UserError
 from daemon.keys import Keys
 from providers import CATALOG
 from providers.codec import Model
-from providers.described_file import described_models
+from providers.described import model_of
 
 HELP = "check that a provider's codec keeps what every codec promises"
 TRANSCRIPTS = Path(__file__).parents[2] / "tests" / "providers" / "transcripts"
@@ -50,13 +51,18 @@ def run(args: argparse.Namespace) -> int:
         for promise in PROMISES.values():
             print(f"{promise.name:<16}{promise.sentence}")  # noqa: T201
         return 0
-    described = described_models(args.described) if args.described else {}
-    models = chosen({**CATALOG, **described}, args.names or list(described), everything=args.all)
+    described = read_descriptions(args.described) if args.described else {}
+    known = CATALOG | {name: model_of(one) for name, one in described.items()}
+    models = chosen(known, args.names or list(described), everything=args.all)
     if args.url and len(models) != 1:
         raise UserError(f"--url belongs to one model, and there are {len(models)}")
-    reports = [
-        _report(subject_of(name, model, args.transcripts), args) for name, model in models.items()
+    subjects = [
+        Subject(name, model, None, fake_of(described[name]))
+        if name in described
+        else subject_of(name, model, args.transcripts)
+        for name, model in models.items()
     ]
+    reports = [_report(subject, args) for subject in subjects]
     if args.json:
         print(json.dumps([one.document() for one in reports], ensure_ascii=False, indent=1))  # noqa: T201
     return 1 if any(one.broken for one in reports) else 0
@@ -70,7 +76,9 @@ def chosen(
     if everything:
         return dict(catalogue)
     if not names:
-        raise UserError("name a model or a provider, or say --all; speechbench providers lists them")
+        raise UserError(
+            "name a model or a provider, or say --all; speechbench providers lists them"
+        )
     found: dict[str, Model] = {}
     for name in names:
         own = {one: catalogue[one] for one in catalogue if name in (one, one.partition("/")[0])}

@@ -1,34 +1,47 @@
-"""``speechbench daemon``: measures the configured models again and again, for months.
+"""``speechbench daemon``: measures the configured models on schedule, for months.
 
-A round begins every ``daemon.interval_s`` seconds, counted from the first one. A round that is not
-over when the next is due is not cut short and not hurried: the one that it covers is left out, and
-the log says so. Ends orderly on SIGTERM and SIGINT, within two seconds.
+Each run begins at its moment or is counted as missed, with the reason. SIGHUP takes the
+configuration again; SIGTERM begins nothing more and lets the sessions that go on end; SIGINT, or a
+second SIGTERM, breaks them off, within two seconds.
 """
 
 import argparse
 import os
 import signal
 import sys
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
 import trio
 
 from daemon.clock import HostClock, now_ns, wall_ns
+from daemon.config import Settings, settings_with
+from daemon.duties import assignments_of
 from daemon.errors import UserError
-from daemon.plan import Plan, configured_plan, new_id
-from daemon.rounds import Outcome, Rounds
-from daemon.supervise import Recording, exporter_settings, local_engines, start_exporter
-from daemon.workers import measuring, shortfall, worker_count
-from measure.records import SECOND
+from daemon.notify import Notifier
+from daemon.plan import Plan, configured_plan
+from daemon.selftest.repeat import keep_tested
+from daemon.service import Service, keep_alive_mark
+from daemon.small_file import replace_file
+from daemon.sockets import given_socket
+from daemon.supervise import Recording, bench, exporter_settings, start_exporter
+from daemon.treasury import Treasury
+from daemon.watchdog import feed_watchdog
+from daemon.workers import shortfall, worker_count
+from exporters.settings import WebOptions
+from pacer.pace import Pacer
 
 HELP = "measure on and on, for Prometheus, logs and journal"
-SCHEDULE = "interval"
 UNRECORDED = 3
+LOOK_S = 0.2
+"""How often it is looked whether somebody has asked for a reload over HTTP."""
+ALIVE = "alive"
+"""The file that holds when this program was last running."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """What can be chosen."""
+    """What can be chosen. The names are those that Prometheus's own programs use."""
     parser.add_argument(
         "--config.file",
         "--config",
@@ -37,16 +50,52 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="settings in TOML; without it: the built-in ones",
     )
+    parser.add_argument(
+        "--web.listen-address",
+        dest="listen",
+        metavar="HOST:PORT",
+        help="where the pages are served; overrules [web] listen",
+    )
+    parser.add_argument(
+        "--web.config.file",
+        dest="web_config",
+        type=Path,
+        metavar="FILE",
+        help="TLS and passwords for the pages, in Prometheus's format",
+    )
+    parser.add_argument(
+        "--web.enable-lifecycle",
+        dest="lifecycle",
+        action="store_true",
+        help="allow POST /-/reload",
+    )
+    parser.add_argument(
+        "--web.systemd-socket",
+        dest="systemd_socket",
+        action="store_true",
+        help="serve on the socket that systemd hands over, instead of listening",
+    )
+    parser.add_argument(
+        "--log.level", dest="log_level", choices=("debug", "info", "warning", "error")
+    )
+    parser.add_argument("--log.format", dest="log_format", choices=("auto", "json", "console"))
 
 
 def run(args: argparse.Namespace) -> int:
     """Measure until told to stop. Raises UserError."""
-    plan = configured_plan(args.config, os.environ)
+    plan = configured_plan(args.config, os.environ, partial(_overruled, args=args))
     if not plan.targets:
         raise UserError("\n".join([*plan.skipped, "there is no model left to measure"]))
-    recording = start_exporter(exporter_settings(plan, plan.settings.web.listen))
+    assignments_of(plan)
+    web = WebOptions(
+        config_file=None if args.web_config is None else str(args.web_config.absolute()),
+        lifecycle=args.lifecycle,
+        listen_fd=given_socket(os.environ) if args.systemd_socket else None,
+    )
+    listen = "" if args.systemd_socket else plan.settings.web.listen
+    recording = start_exporter(exporter_settings(plan, listen, web=web))
     try:
-        trio.run(_measure, plan, recording, clock=HostClock())
+        trio.run(_measure, args, plan, recording, clock=HostClock())
     finally:
         recording.stop()
     if not recording.confirmed:
@@ -55,82 +104,93 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-async def _measure(plan: Plan, recording: Recording) -> None:
-    _say_what_is_left_out(plan, recording)
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(_stop_when_told, nursery.cancel_scope, recording)
-        async with (
-            local_engines(plan.targets) as targets,
-            measuring(plan, targets, recording) as rounds,
-        ):
-            recording.log(
-                "info",
-                "process_ready",
-                version=version("speechbench"),
-                models=[target.name for target in targets],
-                clips=len(plan.recordings),
-                workers=worker_count(plan),
-                interval_s=plan.settings.daemon.interval_s,
-                listen=recording.ready.address,
-                journal=recording.ready.journal,
-            )
-            await measure_on_schedule(plan.settings.daemon.interval_s, rounds, recording)
+def _overruled(settings: Settings, *, args: argparse.Namespace) -> Settings:
+    """The settings with what stands on the command line. Raises UserError."""
+    changes: dict[str, dict[str, object]] = {"web": {}, "log": {}}
+    for section, name, value in (
+        ("web", "listen", args.listen),
+        ("log", "level", args.log_level),
+        ("log", "format", args.log_format),
+    ):
+        if value is not None:
+            changes[section][name] = value
+    return settings_with(settings, changes)
 
 
-def _say_what_is_left_out(plan: Plan, recording: Recording) -> None:
-    for line in plan.skipped:
-        recording.log("warning", "model_skipped", reason=line)
+async def _measure(args: argparse.Namespace, plan: Plan, recording: Recording) -> None:
+    directory = plan.settings.journal.directory.absolute()
+    notifier = Notifier(os.environ)
+    treasury = Treasury(directory, recording.log)
+    reread = partial(configured_plan, args.config, os.environ, partial(_overruled, args=args))
+    service = Service(reread, str(args.config or "built-in"), recording, notifier, treasury)
+    missed_since_ns = _last_alive(directory / ALIVE)
+    async with bench(recording) as ours, trio.open_nursery() as beside:
+        beside.start_soon(_heed_signals, service, beside.cancel_scope, recording)
+        beside.start_soon(_heed_requests, service, recording)
+        beside.start_soon(service.tell_agenda)
+        beside.start_soon(keep_alive_mark, directory / ALIVE, replace_file)
+        beside.start_soon(keep_tested, plan.known_error, service.quiet(), recording, now_ns)
+        beside.start_soon(_feed, notifier, ours.pacer, recording)
+        _tell_ready(plan, recording)
+        await service.live(plan, ours, missed_since_ns)
+        beside.cancel_scope.cancel()
+
+
+def _tell_ready(plan: Plan, recording: Recording) -> None:
     if (fewer := shortfall(plan)) is not None:
         recording.log("warning", "workers_reduced", reason=fewer)
-
-
-async def measure_on_schedule(interval_s: float, rounds: Rounds, recording: Recording) -> None:
-    """One round at each multiple of the interval, for ever."""
-    interval_ns = round(interval_s * SECOND)
-    first_ns = now_ns()
-    number = 0
-    while True:
-        await trio.sleep_until((first_ns + number * interval_ns) / SECOND)
-        await _round(rounds, recording)
-        next_number = next_round(first_ns, interval_ns, now_ns())
-        if next_number > number + 1:
-            recording.log(
-                "warning",
-                "run_skipped",
-                schedule=SCHEDULE,
-                reason="overlap",
-                rounds=next_number - number - 1,
-            )
-        number = next_number
-
-
-def next_round(first_ns: int, interval_ns: int, now_ns: int) -> int:
-    """The number of the first round that is not yet due; the first of all is number 0."""
-    return max(1, -(-(now_ns - first_ns) // interval_ns))
-
-
-async def _round(rounds: Rounds, recording: Recording) -> None:
-    run_id, started_ns = new_id(), now_ns()
-    outcome = Outcome()
-    await rounds.measure(run_id, outcome)
-    recording.put(
-        {
-            "k": "run_finished",
-            "t": now_ns(),
-            "run_id": run_id,
-            "schedule": SCHEDULE,
-            "sessions": outcome.sessions,
-            "failures": outcome.failures,
-            "complete": not outcome.unmeasured,
-            "duration_s": (now_ns() - started_ns) / SECOND,
-            "wall_unix_ns": wall_ns(),
-        }
+    recording.log(
+        "info",
+        "process_ready",
+        version=version("speechbench"),
+        models=[target.name for target in plan.targets],
+        clips=len(plan.recordings),
+        workers=worker_count(plan),
+        schedules=[one.name for one in plan.settings.schedule],
+        listen=recording.ready.address,
+        journal=recording.ready.journal,
     )
 
 
-async def _stop_when_told(everything: trio.CancelScope, recording: Recording) -> None:
-    with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+async def _feed(notifier: Notifier, pacer: Pacer, recording: Recording) -> None:
+    def complain(reason: str) -> None:
+        recording.log("error", "watchdog_withheld", reason=reason)
+
+    await feed_watchdog(
+        notifier, pacer, lambda: recording.handoff.report.received, complain=complain
+    )
+
+
+async def _heed_signals(
+    service: Service, everything: trio.CancelScope, recording: Recording
+) -> None:
+    with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM, signal.SIGHUP) as signals:
         async for number in signals:
+            if number == signal.SIGHUP:
+                await service.reload()
+                continue
             recording.log("info", "shutdown_started", signal=signal.Signals(number).name)
+            if number == signal.SIGTERM and not service.ending:
+                service.drain()
+                continue
             everything.cancel()
             return
+
+
+async def _heed_requests(service: Service, recording: Recording) -> None:
+    """Reload whenever somebody has asked the exporter process for it."""
+    heeded = 0
+    while True:
+        if recording.handoff.reloads_asked > heeded:
+            heeded = recording.handoff.reloads_asked
+            await service.reload()
+        await trio.sleep(LOOK_S)
+
+
+def _last_alive(path: Path) -> int | None:
+    """When an earlier run of this program was last alive, in nanoseconds since 1970."""
+    try:
+        at_ns = int(path.read_bytes())
+    except (OSError, ValueError):
+        return None
+    return at_ns if 0 < at_ns <= wall_ns() else None

@@ -73,12 +73,12 @@ def _key(subject: Subject) -> str:
     canary = subject.canary
     codec = subject.codec()
     request = codec.prepare(canary)
-    shown = [repr(codec), repr(vars(codec)) if hasattr(codec, "__dict__") else "", repr(request)]
+    shown = [repr(codec), repr(request)]
     where = _sent(request) if request else _opened(codec, canary, shown)
     needed = codec.facts.key_variable is not None
     hold(not needed or SECRET in where, "the key is not in what opens the stream")
     said = [*codec.hello(), *codec.keepalive(), *codec.force(CONTEXT), *codec.finish()]
-    shown += [repr(said), repr(codec.facts)]
+    shown += [repr(said), repr(codec.facts), repr(getattr(codec, "__dict__", ""))]
     hold(not any(SECRET in one for one in shown), "the key can be seen")
     return "it opens the stream and is nowhere else" if needed else "it needs none"
 

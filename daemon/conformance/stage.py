@@ -4,6 +4,7 @@ All that measures is real: session, link, websocket and fake. Between the two en
 the clock jumps to whatever is due next, so that a performance of many seconds takes a moment.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -23,6 +24,7 @@ from daemon.fakes.server import Fake
 from daemon.fakes.visit import Visit
 from daemon.link import Opener, Way
 from daemon.order import Bench, Order, Speech
+from daemon.order import Opener as LinkOpener
 from daemon.session import measure_once
 from measure.events import Event
 from measure.measurement import Measurement
@@ -44,6 +46,10 @@ from providers.codec import (
 
 TEXT = "the blue kettle is on the shelf"
 SPEECH = Speech(100.0, 160.0, 700.0, 810.0)
+FIRST_SPEECH = Speech(100.0, 140.0, 300.0, 350.0)
+"""Where there are two turns, the first one's;"""
+SECOND_SPEECH = Speech(480.0, 540.0, 700.0, 810.0)
+"""and the second one's."""
 CLIP_S = 1.0
 ANSWER_S = 0.15
 """So long after the force the fake answers it."""
@@ -53,16 +59,30 @@ SECONDS_AT_MOST = 120.0
 """Of virtual time; a performance that is not over then hangs."""
 
 
+class OpensItself(ABC):
+    """A fake whose transport is no websocket: it says how it is reached in memory."""
+
+    @abstractmethod
+    def opener(self, world: trio.Nursery) -> LinkOpener:
+        """Opens links to it, as ``daemon.link.Opener`` does; its own side lives in ``world``."""
+
+
 @dataclass(frozen=True, slots=True)
 class Performance:
     """What one measurement left behind."""
 
-    measurement: Measurement
+    measurements: tuple[Measurement, ...]
+    """One for each turn."""
     records: list[Record] = field(repr=False)
     visits: list[Visit] = field(repr=False)
     pieces: list[Frame] = field(repr=False)
     """The audio that the codec was given, in its order."""
     clip: AudioClip = field(repr=False)
+
+    @property
+    def measurement(self) -> Measurement:
+        """That of the last turn."""
+        return self.measurements[-1]
 
     @property
     def reading(self) -> Reading:
@@ -81,7 +101,7 @@ class Performance:
     @property
     def shows_the_key(self) -> bool:
         """Some part of it holds the key: records, reading."""
-        return SECRET in repr(self.records) or SECRET in repr(self.measurement)
+        return SECRET in repr(self.records) or SECRET in repr(self.measurements)
 
 
 def usual(flow: Flow) -> Script:
@@ -109,33 +129,44 @@ def performed(
     *,
     good_key: str | None = None,
     facts: Callable[[Facts], Facts] = lambda facts: facts,
+    earlier: tuple[Speech, ...] = (),
 ) -> Performance:
-    """One measurement. ``good_key``: the only one that the fake takes. Raises Skipped."""
+    """One measurement, after that of ``earlier`` speech. Raises Skipped.
+
+    ``good_key``: the only one that the fake takes.
+    """
     if subject.fake is None:
         raise Skipped("no fake speaks like it")
     codec = subject.codec(Options(url=f"{subject.fake.scheme}://memory"))
-    if codec.facts.transport is Transport.GRPC:
-        raise Skipped("its transport is gRPC, which does not run in memory")
+    plain = codec.facts.transport is Transport.WEBSOCKET
+    if not plain and not issubclass(subject.fake, OpensItself):
+        raise Skipped(f"its transport is {codec.facts.transport}, and its fake needs a real one")
     fake = subject.fake(script or usual(codec.facts.rule.flow), faults, key=good_key)
     acting = _Acting(codec, fake, facts(codec.facts))
     order = _order(subject, cast("Codec", acting))
+    if earlier:
+        order = replace(order, earlier=earlier, speech=SECOND_SPEECH)
     records: list[Record] = []
     clock = trio.testing.MockClock(autojump_threshold=0)
-    measurement = trio.run(_perform, order, fake, records, clock=clock)
-    return Performance(measurement, records, list(fake.visits), acting.pieces, order.clip)
+    measured: list[Measurement] = trio.run(_perform, order, fake, records, clock=clock)
+    return Performance(tuple(measured), records, list(fake.visits), acting.pieces, order.clip)
 
 
-async def _perform(order: Order, fake: Fake, records: list[Record]) -> Measurement:
+async def _perform(order: Order, fake: Fake, records: list[Record]) -> list[Measurement]:
+    measured: list[Measurement] = []
     with trio.fail_after(SECONDS_AT_MOST):
         async with trio.open_nursery() as world:
             pacer = Pacer(PlainSleeper(), now_ns)
             world.start_soon(pacer.run)
-            opener = Opener(_dialing(fake, world), now_ns)
+            if isinstance(fake, OpensItself):
+                opener = fake.opener(world)
+            else:
+                opener = Opener(_dialing(fake, world), now_ns)
             bench = Bench(pacer, opener, _List(records), _Quiet(), now_ns, _wall_ns)
-            measurement = await measure_once(order, bench)
+            await measure_once(order, bench, measured.append)
             await trio.sleep(1.0)  # the fake sees the end as well
             world.cancel_scope.cancel()
-    return measurement
+    return measured
 
 
 def _dialing(fake: Fake, world: trio.Nursery) -> Callable[[WebsocketUrl], Any]:

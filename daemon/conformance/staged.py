@@ -6,6 +6,7 @@ from dataclasses import replace
 from daemon.conformance.promise import Promise, Skipped, Subject, hold
 from daemon.conformance.stage import (
     ANSWER_S,
+    FIRST_SPEECH,
     SPEECH,
     TEXT,
     Performance,
@@ -29,7 +30,7 @@ from daemon.fakes.script import (
 )
 from measure.events import FrameSent, StreamClosed, StreamDone, StreamReady
 from measure.faults import FaultKind, Whose
-from measure.records import Flow, Verdict
+from measure.records import Endpoint, Flow, Verdict
 from providers.codec import Ending, Facts
 
 EXACT_NS = 1_000_000
@@ -152,6 +153,28 @@ def _already_final(subject: Subject) -> str:
     hold(done.reading.verdict is Verdict.ALREADY_FINAL, f"it reads {_shown(done)}")
     hold((done.reading.time_to_final_ns or 0) < 0, "its time is not before zero")
     return f"{(done.reading.time_to_final_ns or 0) / 1e6:.0f} ms"
+
+
+def _turns(subject: Subject) -> str:
+    """Where every end of speech is an endpoint, each gets the answer to its own force."""
+    facts = _forced(subject)
+    if not facts.silence_after_force:
+        raise Skipped("it wants no audio after a force, so a stream has one turn")
+    if facts.forcing.min_gap_s or facts.forcing.silence_before_ms:
+        raise Skipped("its forces need more time than there is between two turns here")
+    first, second = (Line(text, after_s=0.05, final=True) for text in ("good", "day"))
+    done = performed(
+        subject,
+        Script(answers=((first,), (second,))),
+        facts=lambda facts: replace(facts, rule=replace(facts.rule, endpoint=Endpoint.EVERY)),
+        earlier=(FIRST_SPEECH,),
+    )
+    read = [one.reading for one in done.measurements]
+    hold(len(read) == 2, f"{len(read)} turns were measured")
+    hold([one.verdict for one in read] == [Verdict.FORCED_FINAL] * 2, f"it reads {_shown(done)}")
+    texts = [one.transcript.strip() for one in read]
+    hold(texts == ["good", "day"], f"the turns read {texts}")
+    return "2 turns"
 
 
 def _no_answer(subject: Subject) -> str:
@@ -292,6 +315,7 @@ STAGED = (
     Promise("empty answer", "an answer without text is never a final with text", _empty_answer),
     Promise("several finals", "the finals of one answer are joined", _several_finals),
     Promise("already final", "what was final before is told apart", _already_final),
+    Promise("turns", "each end of speech gets the answer to its own force", _turns),
     Promise("no answer", "where no final comes there is no time, and it ends", _no_answer),
     Promise("farewell", "the stream is closed as the provider wants it", _farewell),
     Promise("wrong key", "a wrong key is called so", _wrong_key),

@@ -7,7 +7,12 @@
     {"t": 4.5, "they": "close", "code": 1000, "reason": ""}
     {"expected": {"t": 4.1, "type": "final", "text": "good day", "seg": 0, "forced": true}}
 
-Beside it ``PROVIDER.errors.jsonl``: what it says when it fails, and which failure that is.
+Beside it ``PROVIDER_MODEL.errors.jsonl``, or ``PROVIDER.errors.jsonl`` for all its models: what it
+says when it fails, and which failure that is.
+
+    {"they": {"type": "error", …}, "fault": "auth"}
+    {"close": 4001, "reason": "", "fault": "auth"}   null: an ordinary end
+    {"response": {"status": 400, "json": {…}}, "fault": "protocol"}
 """
 
 import json
@@ -67,17 +72,23 @@ def conversations(subject: Subject) -> list[Conversation]:
 def _is_of(stem: str, name: str, own: Sequence[str]) -> bool:
     if own:
         return stem in own
-    provider, _, model = (re.sub(r"[^a-z0-9/]", "", name.lower())).partition("/")
-    base = f"{provider}_{model}"
-    return stem in (provider, base) or stem.startswith(f"{base}_")
+    base = _paper_name(name)
+    return stem in (name.partition("/")[0], base) or stem.startswith(f"{base}_")
 
 
 def errors(subject: Subject) -> list[Line]:
     """What this provider says when it fails. Raises Broken where the file cannot be read."""
     if subject.transcripts is None:
         return []
-    path = subject.transcripts / f"{subject.provider}.errors.jsonl"
-    return _lines(path) if path.is_file() else []
+    names = (_paper_name(subject.name), subject.provider)
+    paths = [subject.transcripts / f"{name}.errors.jsonl" for name in names]
+    return next((_lines(path) for path in paths if path.is_file()), [])
+
+
+def _paper_name(name: str) -> str:
+    """How the files of a model are called: "acme_fast1" of "acme/fast-1"."""
+    provider, _, model = name.lower().partition("/")
+    return f"{provider}_{re.sub('[^a-z0-9]', '', model)}"
 
 
 def _lines(path: Path) -> list[Line]:

@@ -4,8 +4,21 @@ Each speaks its provider's wire shapes, checks what it is sent as its provider w
 script of words over audio time, and does wrong whatever it is told to.
 """
 
+from daemon.fakes.assemblyai import FakeAssemblyAI
+from daemon.fakes.cartesia import FakeCartesia
 from daemon.fakes.deepgram import FakeDeepgram
+from daemon.fakes.deepgram_flux import FakeDeepgramFlux
+from daemon.fakes.elevenlabs import FakeElevenLabs
 from daemon.fakes.gladia import FakeGladia
+from daemon.fakes.mistral import FakeMistral
+from daemon.fakes.realtime import (
+    FakeClone,
+    FakeOpenai,
+    FakeQwen,
+    FakeSglang,
+    FakeSpeaches,
+    FakeTogether,
+)
 from daemon.fakes.script import (
     BINARY,
     EMPTY,
@@ -23,9 +36,33 @@ from daemon.fakes.script import (
     spoken,
 )
 from daemon.fakes.server import Fake, listening, serve
+from daemon.fakes.smallest import FakeSmallest
+from daemon.fakes.soniox import FakeSoniox
+from daemon.fakes.speechmatics import FakeSpeechmatics
 from daemon.fakes.visit import Stamped, Visit
+from daemon.fakes.vllm import FakeVllm
+from daemon.fakes.xai import FakeXai
 
-FAKES: dict[str, type[Fake]] = {"deepgram": FakeDeepgram, "gladia": FakeGladia}
+FAKES: dict[str, type[Fake]] = {
+    "deepgram": FakeDeepgram,
+    "gladia": FakeGladia,
+    "cartesia": FakeCartesia,
+    "deepgram-flux": FakeDeepgramFlux,
+    "assemblyai": FakeAssemblyAI,
+    "speechmatics": FakeSpeechmatics,
+    "soniox": FakeSoniox,
+    "elevenlabs": FakeElevenLabs,
+    "smallest": FakeSmallest,
+    "openai": FakeOpenai,
+    "together": FakeTogether,
+    "qwen": FakeQwen,
+    "mistral": FakeMistral,
+    "xai": FakeXai,
+    "vllm": FakeVllm,
+    "sglang": FakeSglang,
+    "speaches": FakeSpeaches,
+    "realtime": FakeClone,
+}
 """Every fake by the name of its provider."""
 
 __all__ = [

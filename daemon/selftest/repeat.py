@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Protocol
 
@@ -57,7 +58,7 @@ def due(known: KnownError, wall_ns: int) -> str | None:
 
 async def keep_tested(
     known: KnownError,
-    quiet: trio.Lock,
+    quiet: AbstractAsyncContextManager[object],
     records: Records,
     now_ns: Callable[[], int],
     test: Test | None = None,

@@ -1,12 +1,11 @@
 """Where the newest result lies: one small file beside the journal, replaced as a whole."""
 
-import os
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from daemon.errors import UserError
 from daemon.selftest.result import SelftestResult, result_in, text_of
+from daemon.small_file import replace_file
 
 NAME = "selftest.json"
 MOST_BYTES = 1 << 20
@@ -28,17 +27,8 @@ def save(result: SelftestResult, directory: Path) -> Path:
     Whoever reads meanwhile finds the old one or the new one, whole.
     """
     path = directory / NAME
-    fresh = directory / f".{NAME}.{os.getpid()}"
     try:
-        directory.mkdir(mode=0o750, parents=True, exist_ok=True)
-        try:
-            _write(fresh, text_of(result))
-            fresh.replace(path)
-        except OSError:
-            with suppress(OSError):
-                fresh.unlink(missing_ok=True)
-            raise
-        _sync(directory)
+        replace_file(path, text_of(result))
     except OSError as error:
         raise UserError(
             f"selftest: cannot write {path}: {error.strerror or error}; "
@@ -63,18 +53,3 @@ def load(directory: Path) -> Stored:
         return Stored(result_in(text))
     except ValueError as error:
         return Stored(trouble=f"{path} is no self-test's result: {error}")
-
-
-def _write(path: Path, text: bytes) -> None:
-    with path.open("wb") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _sync(directory: Path) -> None:
-    fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)

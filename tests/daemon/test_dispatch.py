@@ -11,7 +11,7 @@ import trio.testing
 from daemon.admission import Limits
 from daemon.budget import Allowance
 from daemon.dispatch import Assignment, Dispatcher, Duty, Outcome, State
-from daemon.schedule import DAY_NS, Every, Job, TimesADay, Timing
+from daemon.schedule import DAY_NS, Due, Every, Job, TimesADay, Timing
 from measure.faults import Fault, FaultKind, Whose
 from measure.records import SECOND
 from measure.wire import Record
@@ -43,7 +43,8 @@ class World:
     def wall_ns(self) -> int:
         return START_NS + self.set_by_ns + now_ns()
 
-    async def run(self, job: Job) -> Outcome:
+    async def run(self, due: Due) -> Outcome:
+        job = due.job
         self.began.append((self.wall_ns(), job))
         self.open_at[job.provider] += 1
         self.most_at_once[job.provider] = max(

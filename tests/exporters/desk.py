@@ -9,6 +9,7 @@ import orjson
 
 from exporters.door import Door, Entrance
 from exporters.handoff import Handoff
+from exporters.health import Health
 from exporters.inbox import Inbox
 from exporters.intake import Conclude, Intake
 from exporters.journal import Journal
@@ -16,7 +17,6 @@ from exporters.logs import LineWriter, Log
 from exporters.metric_table import PREFIX
 from exporters.prometheus import Metrics
 from exporters.settings import Stream
-from exporters.health import Health
 from tests.exporters.records import ABOUT, STREAM, Hand, Said
 
 

@@ -97,8 +97,12 @@ def test_no_transcript_is_on_the_page_or_in_the_list() -> None:
 
 def test_money_pauses_and_next_runs_are_there() -> None:
     recent = fed(
-        {"k": "heartbeat", "t": 1, "next_run_unix_s": {"daily": NOW_S + 3600 * 3}},
-        {"k": "heartbeat", "t": 2, "paused_until_unix_s": {"deepgram": NOW_S + 45, "gone": 1.0}},
+        {
+            "k": "agenda",
+            "t": 1,
+            "next_run_unix_s": {"daily": NOW_S + 3600 * 3},
+            "paused_until_unix_s": {"deepgram": NOW_S + 45, "gone": 1.0},
+        },
         {
             "k": "spending",
             "t": 3,
@@ -112,13 +116,6 @@ def test_money_pauses_and_next_runs_are_there() -> None:
         assert said in text
     assert "gone" not in text
     assert recent.missed == {"over_budget": 3}
-
-
-def test_a_heartbeat_without_news_changes_nothing() -> None:
-    recent = fed(
-        {"k": "heartbeat", "t": 1, "next_run_unix_s": {"daily": 5.0}}, {"k": "heartbeat", "t": 2}
-    )
-    assert recent.next_runs == {"daily": 5.0}
 
 
 def test_only_so_many_sessions_are_remembered_and_fewer_shown() -> None:

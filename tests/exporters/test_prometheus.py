@@ -292,9 +292,9 @@ def test_a_heartbeat_says_how_the_measuring_process_is() -> None:
         "vad_ns": [200_000],
         "host_late_max_ns": 7 * MS,
         "send_blocked_ns": {"local": [5 * MS]},
-        "next_run_unix_s": {"hourly": 1234.5},
     }
-    metrics = fed(beat, schedules=["hourly"])
+    agenda = {"k": "agenda", "t": 1, "next_run_unix_s": {"hourly": 1234.5}}
+    metrics = fed(beat, agenda, schedules=["hourly"])
     assert value(metrics, "harness_healthy") == 0
     assert value(metrics, "sink_queue_records") == 12
     assert value(metrics, "loop_lag_seconds_sum") == pytest.approx(0.003)

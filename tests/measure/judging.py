@@ -11,7 +11,6 @@ import importlib.machinery
 import importlib.util
 import os
 import resource
-import signal
 import sys
 import time
 from collections import Counter, defaultdict
@@ -31,7 +30,7 @@ HEART = str(ROOT / "measure") + os.sep
 TESTS = "tests/measure"
 AT_ONCE = 2
 PATIENCE_S = 120
-"""A mutant may make a test run for ever,"""
+"""A mutant may make a test run for ever: so much of the processor it gets;"""
 MEMORY_BYTES = 4 << 30
 """or fill the memory."""
 WATCHED_S = 1.0
@@ -223,6 +222,8 @@ def _take_one(
     outcomes[mutant.key] = outcome if outcome in (SURVIVED, RELOAD) else KILLED
     if outcome == SURVIVED:
         told(f"survived: {mutant}")
+    if outcome < 0:
+        told(f"did not end: {mutant}")
 
 
 def _fork(judge: Callable[[], int]) -> int:
@@ -232,8 +233,7 @@ def _fork(judge: Callable[[], int]) -> int:
         return pid
     outcome = KILLED
     try:
-        signal.signal(signal.SIGALRM, signal.SIG_DFL)
-        signal.alarm(PATIENCE_S)
+        resource.setrlimit(resource.RLIMIT_CPU, (PATIENCE_S, PATIENCE_S))
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, 1)

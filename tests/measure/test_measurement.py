@@ -153,6 +153,7 @@ def test_the_longest_gap_between_arrival_and_reading_is_kept() -> None:
     gaps = [MessageReceived(1, "{}", 6), MessageReceived(2, "{}", 11), MessageReceived(3, "{}", 4)]
     assert counted(*gaps).read_gap_max_ns == 9
     assert counted(MessageReceived(3, "{}", 3)).read_gap_max_ns == 0
+    assert counted(MessageReceived(5, "{}", 3)).read_gap_max_ns == -2
 
 
 def test_the_longest_stalls_are_kept_apart() -> None:
@@ -198,6 +199,11 @@ def test_the_provider_is_the_first_part_of_the_model(model: str, provider: str) 
 )
 def test_a_rank_is_one_of_the_values(share: float, value: int) -> None:
     assert rank([10, 20, 30, 40], share) == value
+
+
+def test_a_rank_is_exact_among_thousands() -> None:
+    assert rank(list(range(1, 1001)), 0.99) == 990
+    assert rank(list(range(1, 2001)), 0.99) == 1980
 
 
 def test_of_nothing_there_is_no_rank() -> None:

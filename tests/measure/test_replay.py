@@ -116,6 +116,18 @@ def test_sessions_come_as_soon_as_they_have_ended_and_those_that_have_not_come_l
     assert [one.session_id for one in found] == ["two", "three", "one"]
 
 
+def test_the_first_end_of_a_session_counts() -> None:
+    records = [started(), *recorded(STORY), finished(), finished(wall_ms=99.0)]
+    (session,) = sessions_of(records)
+    assert session.finished == finished()
+    assert Recorded(records[0], tuple(records[1:])).session == session
+
+
+def test_a_session_that_has_not_ended_has_all_that_was_recorded() -> None:
+    (one,) = recorded_of([started(), *recorded(STORY)])
+    assert (one.started, one.rest) == (started(), tuple(recorded(STORY)))
+
+
 def test_what_is_recorded_is_the_session() -> None:
     records = [started(), *recorded(STORY), finished()]
     (one,), (session,) = recorded_of(records), sessions_of(records)

@@ -121,6 +121,10 @@ def test_an_end_of_speech_where_no_audio_was_needed_makes_the_force_due() -> Non
     assert told(MARKED, [SpeechEnd(1, 0.0, 0.0)]).force_due
 
 
+def test_an_end_of_speech_that_needs_audio_waits_for_it() -> None:
+    assert not told(MARKED, [SpeechEnd(1, 0.5, 0.5)]).force_due
+
+
 def test_only_the_first_end_of_speech_counts() -> None:
     again = SpeechEnd(0, END_MS, KNOWN_MS + 500)
     assert told(MARKED, [*SURVEYED, again, frame(1, KNOWN_MS)]).force_due
@@ -625,6 +629,11 @@ def test_already_final_is_decided_once_the_grace_is_over() -> None:
     assert not told(FALLBACK, [*spoken(BEFORE), Tick(GRACE_OVER)]).done
     assert told(FALLBACK, [*spoken(BEFORE), Tick(GRACE_OVER + 1)]).done
     assert verdict(FALLBACK, *spoken(BEFORE), Tick(GRACE_OVER)) is Verdict.NO_FINAL
+
+
+def test_what_was_already_final_does_not_settle_again_after_the_grace() -> None:
+    slow = replace(FALLBACK, settle_ns=5 * SECOND)
+    assert told(slow, [*spoken(BEFORE), Tick(GRACE_OVER + 1)]).done
 
 
 def test_a_natural_final_comes_before_already_final() -> None:

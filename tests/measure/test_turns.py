@@ -48,6 +48,7 @@ from tests.measure.stories import (
     ZERO,
     final,
     force,
+    forced,
     forced_final,
     frame,
     later,
@@ -173,6 +174,10 @@ def test_both_may_be_known_by_one_frame() -> None:
     story = [*first(FALLBACK), final(ZERO + 1, "good"), frame(ZERO2, KNOWN2_MS)]
     turns = turned(FALLBACK, *story)
     assert (len(turns.begun), turns.zero_ns) == (2, ZERO2)
+    assert verdicts(FALLBACK, *first(FALLBACK), frame(ZERO2, KNOWN2_MS)) == [
+        Verdict.TURN_UNCLEAR,
+        Verdict.TURN_UNCLEAR,
+    ]
     assert verdicts(FALLBACK, *story[:-2], frame(ZERO2, KNOWN2_MS), final(ZERO2 + 1, "good")) == [
         Verdict.TURN_UNCLEAR,
         Verdict.TURN_UNCLEAR,
@@ -442,6 +447,41 @@ def test_a_fault_of_ours_is_named_before_it_is_said_to_be_unclear() -> None:
 def test_a_failure_while_an_answer_is_owed_is_unclear() -> None:
     story = [*first(NEXT), *second(NEXT), StreamClosed(ZERO2 + 1, 1000)]
     assert verdicts(NEXT, *story) == [Verdict.TURN_UNCLEAR, Verdict.TURN_UNCLEAR]
+
+
+# What is owed.
+
+
+SAID = final(ZERO - 500 * MS, "good day")
+
+
+@pytest.mark.parametrize(
+    ("rule", "story", "owes"),
+    [
+        (MARKED, spoken(), False),
+        (MARKED, forced(), True),
+        (MARKED, [*forced(), StreamClosed(ZERO + 1, 1000)], False),
+        (MARKED, [*forced(), Cancelled(ZERO + 1)], False),
+        (MARKED, [*forced(), forced_final(ZERO + 1, "good")], False),
+        (MARKED, [*forced(), forced_final(ZERO + 1, "")], False),
+        (MARKED, [*forced(), final(ZERO + 1, "good")], True),
+        (MARKED, [*forced(), final(ZERO + 1, "good"), Tick(ZERO + 3 * SECOND)], True),
+        (MARKED, forced(SAID), True),
+        (MARKED, [*forced(SAID), Tick(ZERO + 10 * SECOND)], False),
+        (ACKED, [*forced(), final(ZERO + 1, "good")], True),
+        (ACKED, [*forced(), ForceAcknowledged(ZERO + 1)], False),
+        (NEXT, [*forced(), final(ZERO + 1, "good")], False),
+        (FALLBACK, spoken(), True),
+        (FALLBACK, [*spoken(), final(ZERO + 1, "good")], False),
+        (FALLBACK, [*spoken(), partial(ZERO + 3 * SECOND, "good")], True),
+        (FALLBACK, [*spoken(SAID), Tick(ZERO + 3 * SECOND)], False),
+        (FALLBACK, [*spoken(), Tick(ZERO + 10 * SECOND)], True),
+    ],
+)
+def test_an_answer_is_owed_until_it_has_come_or_none_can_come(
+    rule: Rule, story: list[Event], owes: bool
+) -> None:
+    assert told(rule, story).owes == owes
 
 
 # Segments with names.

@@ -1,0 +1,83 @@
+"""The ledger on the disk: what was spent survives a restart, a crash and a full disk.
+
+It is read once at the start and written, in a thread, each time money was set aside or spent. A
+damaged file stops nothing from being measured, but it is kept, and said.
+"""
+
+import json
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import trio
+
+from daemon.budget import ALL, Allowance, Ledger, LedgerError, ledger_of
+from daemon.small_file import replace_file
+from measure.wire import Record
+
+NAME = "spending.json"
+Say = Callable[..., None]
+
+
+class Treasury:
+    """Keeps one ledger in a folder."""
+
+    def __init__(self, directory: Path, say: Say) -> None:
+        self.path = directory / NAME
+        self._say = say
+        self._writing = trio.Lock()
+        self._failing = False
+        self.ledger = self._read()
+
+    def _read(self) -> Ledger:
+        try:
+            return ledger_of(json.loads(self.path.read_bytes()))
+        except FileNotFoundError:
+            return Ledger()
+        except OSError as error:
+            self._say("error", "spending_unreadable", path=str(self.path), error=str(error))
+        except (ValueError, LedgerError) as error:
+            kept = self.path.with_suffix(".damaged")
+            self._say(
+                "error",
+                "spending_unreadable",
+                path=str(self.path),
+                error=str(error),
+                kept=str(kept),
+            )
+            self.path.replace(kept)
+        return Ledger()
+
+    async def keep(self) -> None:
+        """Write what is in the ledger now; the latest wins where several want to."""
+        async with self._writing:
+            content = json.dumps(self.ledger.plain()).encode()
+            try:
+                await trio.to_thread.run_sync(replace_file, self.path, content)
+                self._failing = False
+            except OSError as error:
+                if not self._failing:  # said once; the journal says the rest about a full disk
+                    self._failing = True
+                    self._say("error", "spending_unwritten", path=str(self.path), error=str(error))
+
+
+def spending_record(
+    ledger: Ledger,
+    now_ns: int,
+    wall_ns: int,
+    *,
+    overall: Allowance,
+    own: Iterable[tuple[str, Allowance]],
+) -> Record:
+    """How each budget stands, for journal, metrics and the status page."""
+    budgets = [
+        {
+            "who": who,
+            "period": period,
+            "spent_usd": ledger.spent_usd(name, period, wall_ns),
+            "limit_usd": limit_usd,
+        }
+        for who, name, allowance in ((ALL, None, overall), *((n, n, a) for n, a in own))
+        for period, limit_usd in (("day", allowance.day_usd), ("month", allowance.month_usd))
+        if limit_usd is not None
+    ]
+    return {"k": "spending", "t": now_ns, "budgets": budgets}
