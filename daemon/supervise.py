@@ -15,6 +15,7 @@ import socket
 import sys
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from importlib.metadata import version
 
 import trio
@@ -35,7 +36,7 @@ from daemon.plan import Plan, Target
 from daemon.sentinel import Sentinel, sentinel
 from daemon.watchman import HostWatchman
 from exporters.handoff import Handoff, Losses
-from exporters.packets import Ready
+from exporters.packets import Ready, Report
 from exporters.process import Exporter, ExporterError, launch
 from exporters.settings import Settings as ExporterSettings
 from exporters.settings import Stream, WebOptions
@@ -51,6 +52,15 @@ HEARTBEAT_S = 1.0
 DRAIN_S = 0.1
 STOP_S = 1.0
 """How long the exporter process may take to confirm that everything is on the disk."""
+LOOK_S = 0.05
+"""How often it is looked whether the exporter process is still there."""
+READY_S = 10.0
+"""How long a new exporter process may take until it works."""
+FIRST_PAUSE_S = 0.5
+LONGEST_PAUSE_S = 30.0
+"""Between two attempts to start it again."""
+LASTING = frozenset({"host_prepared", "configured", "spending", "agenda", "selftest"})
+"""The newest record of each of these kinds is told to every new exporter process."""
 
 
 class Records:
@@ -82,13 +92,53 @@ class Records:
 class Recording(Records):
     """The exporter process, and what is known of it once it has ended."""
 
-    def __init__(self, exporter: Exporter, ready: Ready) -> None:
+    def __init__(
+        self, exporter: Exporter, ready: Ready, settings: ExporterSettings | None = None
+    ) -> None:
+        """``settings``: what another one would be started with; None: there is no other."""
         super().__init__(exporter.handoff)
         self._exporter = exporter
+        self._settings = settings
         self._elsewhere = Losses()
+        self._received_before = 0
+        self._lasting: dict[tuple[str, bool], Record] = {}
         self.ready = ready
+        self.restarting = False
+        """The exporter process has ended, and the next one does not work yet."""
         self.confirmed: bool | None = None
         """Everything is on the disk; None while it is still running."""
+
+    def put(self, record: Record) -> None:
+        """Give one record away, and remember it where the next exporter process needs it."""
+        kind = record.get("k")
+        if kind in LASTING:
+            self._lasting[str(kind), bool(record.get("successful", True))] = record
+        super().put(record)
+
+    @property
+    def alive(self) -> bool:
+        """There is an exporter process, or there will be one."""
+        return self.handoff.alive or self.restarting
+
+    @property
+    def report(self) -> Report:
+        """The newest that the exporter process has said of itself."""
+        return self.handoff.report
+
+    @property
+    def hindrance(self) -> str | None:
+        """Why nothing can be recorded now, besides a full journal; None where it can."""
+        return "exporter_gone" if self.restarting else None
+
+    @property
+    def received(self) -> int:
+        """Records that this process knows to be durable; it never falls."""
+        return self._received_before + self.handoff.report.received
+
+    @property
+    def exporter_pid(self) -> int:
+        """Of the exporter process that there is now."""
+        return self._exporter.pid
 
     @property
     def losses(self) -> Losses:
@@ -106,6 +156,62 @@ class Recording(Records):
     def stop(self) -> None:
         """Wait, but not for long, until everything is on the disk."""
         self.confirmed = self._exporter.stop(STOP_S) and not self.losses.total
+
+    async def keep_recording(self) -> None:
+        """Start the exporter process again whenever it has ended, for ever."""
+        while True:
+            while self.handoff.alive:  # noqa: ASYNC110  the kernel tells it with the next send
+                await trio.sleep(LOOK_S)
+            await self._start_again()
+
+    async def _start_again(self) -> None:
+        """Until one works; what was lost meanwhile is counted, recorded and said."""
+        assert self._settings is not None, "only a process that goes on for long asks for this"
+        ended_ns, attempts = now_ns(), 0
+        self.restarting = True
+        while True:
+            lost = self._replace(await trio.to_thread.run_sync(self._launch))
+            self.put({"k": "records_lost", "t": now_ns(), "count": lost, "why": "exporter_gone"})
+            if await self._works():
+                break
+            attempts += 1
+            _say_unwell(self.handoff.failure, attempts)
+            await trio.sleep(min(FIRST_PAUSE_S * 2 ** min(attempts - 1, 20), LONGEST_PAUSE_S))
+        assert self.handoff.ready is not None, "it works"
+        self.ready, self.restarting = self.handoff.ready, False
+        took_ms = (now_ns() - ended_ns) / 1e6
+        self.log("error", "exporter_restarted", records_lost=lost, took_ms=round(took_ms, 1))
+        for record in list(self._lasting.values()):
+            again = {"asked": 0} if record["k"] == "configured" else {}
+            super().put({**record, "t": now_ns(), **again})
+
+    def _launch(self) -> Exporter:
+        """Another one, at the same address."""
+        assert self._settings is not None, "it was looked at before"
+        host, _, port = (self.ready.address or "").rpartition(":")
+        listen = (host.strip("[]"), int(port)) if self._settings.listen and port else None
+        return launch(replace(self._settings, listen=listen), module="daemon.exporter")
+
+    def _replace(self, exporter: Exporter) -> int:
+        """From now on it takes the records; how many are lost, as far as is known."""
+        losses = self.handoff.losses
+        self._elsewhere += losses
+        self._received_before += self.handoff.report.received
+        before, self._exporter = self._exporter, exporter
+        self.handoff = exporter.handoff
+        before.abandon()
+        return losses.dropped + losses.unconfirmed
+
+    async def _works(self) -> bool:
+        """The new one is ready; False where it is not within ``READY_S``."""
+        handoff = self.handoff
+        with trio.move_on_after(READY_S):
+            while handoff.alive and handoff.ready is None and handoff.failure is None:
+                await trio.sleep(LOOK_S)
+                handoff.drain()
+        if handoff.ready is None:
+            handoff.close()
+        return handoff.ready is not None
 
 
 def exporter_settings(
@@ -142,7 +248,7 @@ def start_exporter(settings: ExporterSettings) -> Recording:
         ready = exporter.wait_ready()
     except ExporterError as error:
         raise UserError(str(error)) from error
-    return Recording(exporter, ready)
+    return Recording(exporter, ready, settings)
 
 
 @asynccontextmanager
@@ -219,8 +325,8 @@ async def _report(recording: Records, signs: Callable[[], Record]) -> None:
     while True:
         recording.handoff.drain()
         if was_alive and not recording.handoff.alive:
-            was_alive = False
             _complain(recording)
+        was_alive = recording.handoff.alive
         if now_ns() >= next_beat_ns:
             next_beat_ns = now_ns() + int(HEARTBEAT_S * SECOND)
             waiting = recording.handoff.waiting
@@ -244,7 +350,16 @@ def _complain(recording: Records) -> None:
     if recording.worker is None:  # one process says it for all
         sys.stderr.write(
             "speechbench: the exporter process has ended; measuring goes on, "
-            "but nothing more is recorded\n"
+            "but what is measured is not recorded\n"
+        )
+
+
+def _say_unwell(why: str | None, attempts: int) -> None:
+    """The log is written by the process that does not start; so this line is plain."""
+    if attempts == 1:
+        sys.stderr.write(
+            f"speechbench: the exporter process does not start again: {why or 'no reason given'}; "
+            "it is tried again and again, and nothing is measured meanwhile\n"
         )
 
 

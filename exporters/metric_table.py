@@ -76,12 +76,12 @@ CLOSED = {
     "code": CLOSE_CODES,
     "why": (
         *("still_running", "provider_busy", "too_many", "provider_paused", "over_budget"),
-        *("journal_full", "not_running", OTHER),
+        *("journal_full", "selftest", "not_running", OTHER),
     ),
     "period": ("day", "month"),
     "measure": ("time_to_final", "time_to_first_partial"),
     "streams": ("1", "8", "32", "100", OTHER),
-    "quantile": ("0.5", "0.99", "1"),
+    "statistic": ("p50", "p99", "max"),
     "fitness": ("fit", "usable", "unfit"),
     "feature": ("real_time", "memory_locked", "precise_timer"),
 }
@@ -284,8 +284,8 @@ METRICS = (
     Metric(
         "selftest_error_seconds",
         "gauge",
-        ("measure", "streams", "quantile"),
-        "Size of this harness's own error in the newest self-test; quantile 1 is the largest.",
+        ("measure", "streams", "statistic"),
+        "Size of this harness's own error in the newest self-test.",
         from_start=False,
     ),
     _gauge(

@@ -75,6 +75,12 @@ class Exporter:
         """Its exit code; None while it runs."""
         return self._child.poll()
 
+    def abandon(self) -> None:
+        """End it at once, without a word: it is gone already, or does not do as it should."""
+        self._let_go()
+        self._child.kill()
+        self._child.wait()
+
     def _let_go(self) -> None:
         self._door.close()
         self.handoff.close()

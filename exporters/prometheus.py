@@ -416,10 +416,11 @@ class Metrics:
 
     def _show_error(self, name: str, streams: str, size: Fields) -> None:
         labels = {"measure": name, "streams": streams}
-        for quantile, key in (("0.5", "p50_ns"), ("0.99", "p99_ns"), ("1", "max_ns")):
-            if size[key] is not None:
-                error = self._child("selftest_error_seconds", **labels, quantile=quantile)
-                error.set(size[key] / SECOND)
+        for statistic in CLOSED["statistic"]:
+            size_ns = size[f"{statistic}_ns"]
+            if size_ns is not None:
+                error = self._child("selftest_error_seconds", **labels, statistic=statistic)
+                error.set(size_ns / SECOND)
 
     def _log(self, record: Fields) -> None:
         level = record["level"]

@@ -30,14 +30,25 @@ class Sleeper(Protocol):
     async def until(self, due_ns: int) -> None:
         """Return at ``due_ns`` or a little later; at once, but through a checkpoint, if past."""
 
+    def earlier(self, due_ns: int) -> None:
+        """Whoever waits has to wake at ``due_ns``, which comes before what they wait for."""
+
 
 class PlainSleeper:
     """Trio's own sleep: right in virtual time, about half a millisecond late in real time."""
 
     exact = False
 
+    def __init__(self) -> None:
+        self._asleep = trio.CancelScope()
+
     async def until(self, due_ns: int) -> None:
-        await trio.sleep_until(due_ns / SECOND_NS)
+        with trio.CancelScope() as self._asleep:
+            self._asleep.deadline = due_ns / SECOND_NS
+            await trio.sleep_forever()
+
+    def earlier(self, due_ns: int) -> None:
+        self._asleep.deadline = due_ns / SECOND_NS
 
 
 if sys.version_info >= (3, 13):
@@ -91,6 +102,9 @@ class TimerSleeper:
             except BlockingIOError:  # armed anew between the wake and now
                 continue
             return
+
+    def earlier(self, due_ns: int) -> None:
+        _set_timer(self._fd, max(due_ns, 1))
 
     def close(self) -> None:
         """Give the timer back. Nothing may be waiting on it."""

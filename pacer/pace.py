@@ -53,8 +53,8 @@ class Pacer:
         self._queue: list[tuple[int, int, _Stream]] = []
         self._order = itertools.count()
         self._loads = [0] * SLOTS
-        self._asleep: trio.CancelScope | None = None
         self._asleep_until_ns = 0
+        """What the sleeper waits for; 0 while it does not sleep."""
         self._wanted = trio.Event()
 
     async def run(self) -> None:
@@ -92,14 +92,16 @@ class Pacer:
     def _push(self, stream: _Stream) -> None:
         heapq.heappush(self._queue, (stream.due_ns, next(self._order), stream))
         self._wanted.set()
-        if self._asleep is not None and stream.due_ns < self._asleep_until_ns:
-            self._asleep.cancel()  # it has to wake earlier than it meant to
+        if stream.due_ns < self._asleep_until_ns:
+            self._asleep_until_ns = stream.due_ns
+            self.sleeper.earlier(stream.due_ns)
 
     async def _sleep(self) -> None:
-        with trio.CancelScope() as self._asleep:
-            self._asleep_until_ns = self._queue[0][0]
+        self._asleep_until_ns = self._queue[0][0]
+        try:
             await self.sleeper.until(self._asleep_until_ns)
-        self._asleep = None
+        finally:
+            self._asleep_until_ns = 0
 
     def _serve(self) -> None:
         """Call every step that is due; a stream that is behind catches up, frame after frame."""

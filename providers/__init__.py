@@ -13,13 +13,17 @@ from providers.deepgram import Deepgram
 from providers.deepgram_flux import Flux
 from providers.elevenlabs import ElevenLabs
 from providers.families_realtime import Realtime
+from providers.fireworks import Fireworks
 from providers.gladia import Gladia
 from providers.gradium import Gradium
+from providers.inworld import Inworld
 from providers.local import Local
 from providers.mistral import Mistral
 from providers.openai import openai
 from providers.qwen import qwen
 from providers.realtime_servers import CLONE, SGLANG, SPEACHES
+from providers.revai import RevAi
+from providers.sarvam import Sarvam
 from providers.smallest import Smallest
 from providers.soniox import Soniox
 from providers.speechmatics import Speechmatics
@@ -137,4 +141,12 @@ CATALOG: dict[str, Model] = {
     "realtime/clone": Model(
         partial(Realtime, dialect=CLONE), "any server of the OpenAI realtime protocol (self-hosted)"
     ),
+    "inworld/inworld-stt-1": Model(partial(Inworld, model="inworld-stt-1"), "Inworld STT-1"),
+    "sarvam/saaras-v3-realtime": Model(
+        partial(Sarvam, model="saaras:v3-realtime"), "Sarvam Saaras v3 realtime"
+    ),
+    "sarvam/saaras-v4": Model(partial(Sarvam, model="saaras:v4"), "Sarvam Saaras v4 realtime"),
+    "revai/reverb": Model(partial(RevAi, transcriber="machine_v2"), "Rev.ai Reverb"),
+    "fireworks/asr-large": Model(partial(Fireworks, model="asr-large"), "Fireworks ASR large"),
+    "fireworks/asr-v2": Model(partial(Fireworks, model="asr-v2"), "Fireworks ASR v2"),
 }

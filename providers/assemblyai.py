@@ -119,7 +119,7 @@ class AssemblyAI(JsonCodec):
                 yield StreamDone(at_ns)
             case {"type": "Turn"}:
                 raise no_sense("a Turn without its order and transcript")
-            case {"error": words, **rest}:
+            case {"error": words, **rest} if words:
                 code = name_in(NAMED_ERRORS, words) or rest.get("error_code")
                 raise self.facts.errors.error(code, words)
             case {"type": str(name)}:

@@ -50,6 +50,7 @@ class ElevenLabs(JsonCodec):
         forcing=Forcing(min_buffered_ms=300, unanswered="commit_throttled below 0.3 s of audio"),
         ending=Ending.HANG_UP,
         errors=ErrorMap(names=NAMED_ERRORS),
+        languages=("multi",),
         prompt="keyterms; previous_text with the first audio",
         price=Price(6.5, Source("Vercel's AI Gateway, Scribe v2 Realtime", "2026")),
         sources=(
@@ -74,10 +75,12 @@ class ElevenLabs(JsonCodec):
             "model_id": model,
             "audio_format": f"pcm_{self._rate_hz}",
             "commit_strategy": "manual",
-            "language_code": options.language.partition("-")[0],
             "include_timestamps": "false",
             "include_language_detection": "false",
         }
+        language = options.language.partition("-")[0]
+        if language != "multi":
+            settings["language_code"] = language
         self._url = address(options.url or URL, settings, path=PATH, who="ElevenLabs")
         self._committed = ""
         """Until something else is said: a partial that only repeats this says nothing new."""

@@ -5,9 +5,9 @@ taken back. ``flushed`` says that a flush has been dealt with: then all words so
 Words of before the flush may still follow it; each is a further final at once, for nothing else
 will come for it.
 
-    we:    setup        <audio> <audio> flush <audio> <audio>                  end_of_stream
-    they:         ready       text  step       text    flushed     text                   end_of_stream
-                              (partial)        (part.) (final)     (final)                Close
+    we:    setup        <audio> <audio> flush <audio>                      end_of_stream
+    they:         ready   text    step       text    flushed   text               end_of_stream
+                        (partial)         (partial)  (final)  (final)             Close
 """
 
 from collections.abc import Iterable, Iterator
@@ -35,6 +35,7 @@ from providers.codec import (
     Options,
     Source,
     TextMode,
+    one_line,
 )
 from providers.families import JsonCodec, Segments, address, base64_of, compact, no_sense
 
@@ -115,11 +116,11 @@ class Gradium(JsonCodec):
         match said:
             case {"type": "text", "text": str(piece), **rest}:
                 text = self._words.add(piece, joiner=" ")
-                final = self._is_late(rest.get("start_s"))
+                final = self._flushed_s > 0 and self._is_late(rest.get("start_s"))
                 if final:
                     self._words.take()
                 if text:
-                    yield Transcript(at_ns, text, final, True if final else None)
+                    yield Transcript(at_ns, text, final, forced=final or None)
             case {"type": "flushed"}:
                 self._flushed_s = self._forced_s
                 text = self._words.take()
@@ -131,7 +132,9 @@ class Gradium(JsonCodec):
             case {"type": "end_of_stream"}:
                 yield StreamDone(at_ns)
             case {"type": "error"}:
-                raise self._failure(said)
+                words = one_line(said.get("message"))
+                named = next((name for name in NAMED_ERRORS if name in words), said.get("code"))
+                raise self.facts.errors.error(named, words)
             case {"type": "text"}:
                 raise no_sense("a message text without its words")
             case {"type": "step" | "end_text" as name}:
@@ -142,10 +145,5 @@ class Gradium(JsonCodec):
                 raise no_sense("a message without a type")
 
     def _is_late(self, start_s: object) -> bool:
-        """Words of speech that had been flushed before they came."""
-        return isinstance(start_s, int | float) and start_s < self._flushed_s
-
-    def _failure(self, said: dict[str, object]) -> Exception:
-        words = said.get("message")
-        named = [name for name in NAMED_ERRORS if isinstance(words, str) and name in words]
-        return self.facts.errors.error((named or [said.get("code")])[0], words)
+        """Words of speech that had been flushed before they came; so too where nobody can tell."""
+        return not isinstance(start_s, int | float) or start_s < self._flushed_s

@@ -8,6 +8,7 @@ Source: SGLang's session.py of 2026, speaches's realtime routers of 2026, OpenAI
 
 from dataclasses import replace
 
+from measure.faults import FaultKind
 from measure.records import FinalRule, Flow, Rule
 from providers.codec import (
     AudioFormat,
@@ -34,6 +35,8 @@ FACTS = Facts(
     why="A commit ends the turn, and the item that it names is the answer.",
 )
 SGLANG_RATE_HZ = 16_000
+BEHIND = {1009: FaultKind.SERVER}
+"""SGLang closes so when its engine does not keep up."""
 
 
 def _session(rate_hz: int, transcription: dict[str, object]) -> dict[str, object]:
@@ -50,6 +53,7 @@ SGLANG = Dialect(
     facts=replace(
         FACTS,
         audio=AudioFormat(rate_hz=SGLANG_RATE_HZ, chunk_ms=100, base64=True),
+        errors=ErrorMap(NAMED_ERRORS, BEHIND),
         sources=(Source("SGLang: entrypoints/openai/realtime/session.py", "2026"),),
         why=FACTS.why + " It serves one model, so none is named, and hears 60 s in one turn.",
         awaits=("How it answers while its engine is behind: the source closes with 1009.",),

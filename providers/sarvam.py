@@ -4,8 +4,8 @@ Everything is JSON text with an ``event``, audio is base64. We say where speech 
 end makes a final, blank where nothing was heard. The first start is said as soon as the session has
 begun, each further one as soon as the final before it is there.
 
-    we:                   speech_start <audio> <audio>   speech_end <audio>                  end
-    they:  session.begin                   transcript.partial        transcript.final     session.end
+    we:                  speech_start <audio> <audio>  speech_end <audio>                end
+    they:  session.begin                 transcript.partial      transcript.final  session.end
 """
 
 from collections.abc import Iterable, Iterator
@@ -28,6 +28,13 @@ from providers.families import JsonCodec, address, base64_of, no_sense
 
 URL = "wss://api.sarvam.ai/speech-to-text-realtime/ws"
 START = '{"event":"speech_start"}'
+NAMED_ERRORS = {
+    "invalid_api_key_error": FaultKind.AUTH,
+    "insufficient_quota_error": FaultKind.QUOTA,
+    "rate_limit_exceeded_error": FaultKind.RATE,
+    "invalid_request_error": FaultKind.PROTOCOL,
+    "unprocessable_entity_error": FaultKind.PROTOCOL,
+}
 NOTICES = frozenset({"vad.speech_start", "vad.speech_end", "config.updated", "pong"})
 
 
@@ -42,7 +49,7 @@ class Sarvam(JsonCodec):
         keepalive_s=5.0,
         natural_endpointing="off: endpointing is manual",
         forcing=Forcing(unanswered="a blank final"),
-        errors=ErrorMap(otherwise=FaultKind.SERVER),
+        errors=ErrorMap(names=NAMED_ERRORS),
         languages=(
             *("en-IN", "hi-IN", "bn-IN", "gu-IN", "kn-IN", "ml-IN", "mr-IN", "or-IN", "pa-IN"),
             *("ta-IN", "te-IN", "as-IN", "ur-IN", "ne-IN", "kok-IN", "ks-IN", "sd-IN", "sa-IN"),
@@ -50,7 +57,7 @@ class Sarvam(JsonCodec):
         ),
         prompt="prompt, applied to the final",
         sources=(
-            Source("docs.sarvam.ai: realtime streaming speech to text, beta", "2026"),
+            Source("docs.sarvam.ai: realtime streaming speech to text, beta; errors", "2026"),
             Source("pipecat, its client for Sarvam realtime", "2026-08-21"),
         ),
         why="With manual endpointing speech_end alone makes a final, at once; stream_type fast is "
@@ -59,15 +66,17 @@ class Sarvam(JsonCodec):
             "Whether the account takes part in the beta of this address.",
             "Which chunk is best: 50 ms as base64 here, 500 ms as binary messages elsewhere.",
             "How long it waits for audio, and so how often it wants a ping.",
-            "Which codes its errors have; those that are not fatal are only noted.",
-            "Whether silence after speech_start is ever made into words.",
+            "Whether its errors have the codes of its HTTP interface; mild ones are only noted.",
+            "Whether the next speech_start may be said before the final of the last speech.",
         ),
     )
 
     def __init__(self, options: Options, *, model: str = "saaras:v3-realtime") -> None:
         language = {"multi": "auto", "auto": "auto"}.get(options.language, options.language)
         settings = {
-            "language_code": language if "-" in language or language == "auto" else f"{language}-IN",
+            "language_code": language
+            if "-" in language or language == "auto"
+            else f"{language}-IN",
             "stream_type": "fast",
             "endpointing": "manual",  # our detector ends the speech, not theirs
             "encoding": "linear16",
@@ -79,7 +88,7 @@ class Sarvam(JsonCodec):
         self._url = address(url, settings, path="/speech-to-text-realtime/ws", who="Sarvam")
         self._say: list[Message] = []
         self._speaking = False
-        self._finished = False
+        self._finishing = False
 
     def open(self, key: str) -> OpenRequest:
         return OpenRequest(self._url, {"API-SUBSCRIPTION-KEY": key})
@@ -97,7 +106,7 @@ class Sarvam(JsonCodec):
 
     def finish(self) -> Iterable[Message]:
         """No more audio; say what is left."""
-        self._finished = True
+        self._finishing = True
         return ('{"event":"end"}',)
 
     def replies(self) -> Iterable[Message]:
@@ -120,8 +129,9 @@ class Sarvam(JsonCodec):
             case {"event": "error", "is_fatal": False}:
                 yield Notice(at_ns, "error")
             case {"event": "error"}:
-                code = said.get("status_code") or said.get("code")
-                raise self.facts.errors.error(code, said.get("message"))
+                code, status = said.get("code"), said.get("status_code")
+                named = code if str(code) in NAMED_ERRORS else status or code
+                raise self.facts.errors.error(named, said.get("message"))
             case {"event": "transcript.partial" | "transcript.final"}:
                 raise no_sense("a transcript without its text")
             case {"event": str(name)}:
@@ -131,6 +141,6 @@ class Sarvam(JsonCodec):
 
     def _start(self) -> None:
         """Whatever is heard from here on belongs to the next speech."""
-        if not self._speaking and not self._finished:
+        if not self._speaking and not self._finishing:
             self._speaking = True
             self._say.append(START)

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from measure.events import Event, Notice, StreamDone, Transcript, Unread
 from measure.records import FinalRule, Flow, Rule
 from providers.codec import ForceContext, Message, OpenRequest, Options
+from providers.errors import ProviderError
 from providers.facts import AudioFormat, Facts, Forcing, Limits, Price, Source
 from providers.families import JsonCodec, address, no_sense
 
@@ -75,10 +76,10 @@ class Smallest(JsonCodec):
 
     def read(self, said: dict[str, object], at_ns: int) -> Iterator[Event]:
         match said:
-            case {"status": "error", **rest} | {"type": "error", **rest} | {"error": _, **rest}:
-                words = said.get("error") or rest.get("message")
-                code = rest.get("status_code") or rest.get("code")
-                raise self.facts.errors.error(code, words)
+            case {"status": "error"} | {"type": "error"}:
+                raise self._failure(said)
+            case {"error": words} if words:
+                raise self._failure(said)
             case {
                 "type": "transcription",
                 "transcript": str(text),
@@ -96,3 +97,10 @@ class Smallest(JsonCodec):
                 yield Notice(at_ns, name) if name in NOTICES else Unread(at_ns, name)
             case _:
                 raise no_sense("a message without a type")
+
+    def _failure(self, said: dict[str, object]) -> ProviderError:
+        """Its words are in ``error`` or in ``message``, or in the one within the other."""
+        inner = said.get("error")
+        told = {**said, **inner} if isinstance(inner, dict) else said
+        words = next((told[name] for name in ("message", "error") if told.get(name)), "")
+        return self.facts.errors.error(told.get("status_code") or told.get("code"), words)

@@ -26,6 +26,18 @@ ENDINGS = {
     Ending.CLOSED: "we announce it, and wait for the provider's Close",
     Ending.HANG_UP: "we close the connection",
 }
+PAGE = """\
+# Providers
+
+{models} models of {providers} providers and servers can be measured. This page is made by
+`speechbench providers --markdown` from the catalogue; `speechbench providers NAME` shows one.
+
+Everything here was found in the sources that are named, at their dates. Prices are those of a list
+at a date and were not checked since. What awaits a live key was never seen at the provider itself.
+
+`flow` is how the end of speech is made known (forced: by a message; fallback: the provider ends the
+segment by itself), `final` how the final that answers is told.
+"""
 NEVER_LIVE = "Nothing of it has been seen with a live key yet, unless a source says so."
 
 
@@ -38,6 +50,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--described", type=Path, metavar="FILE", help="a TOML file with providers of your own"
     )
     parser.add_argument("--json", action="store_true", help="one JSON document instead of a table")
+    parser.add_argument(
+        "--markdown", action="store_true", help="the page docs/providers.md instead of a table"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -50,6 +65,8 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         documents = [document_of(one) for one in subjects]
         print(json.dumps(documents, ensure_ascii=False, indent=1))  # noqa: T201
+    elif args.markdown:
+        print("\n".join(page(subjects)))  # noqa: T201
     elif args.names:
         print("\n\n".join("\n".join(explained(one)) for one in subjects))  # noqa: T201
     else:
@@ -92,6 +109,22 @@ def audio_of(facts: Facts) -> str:
     coded = "" if audio.encoding is Encoding.S16LE else " float"
     wrapped = " base64" if audio.base64 else ""
     return f"{audio.chunk_ms} ms, {audio.rate_hz / 1000:g} kHz{coded}{wrapped}"
+
+
+def page(subjects: list[Subject]) -> Iterator[str]:
+    """docs/providers.md: all models in a table, and what is known of each."""
+    yield PAGE.format(
+        models=len(subjects), providers=len({subject.provider for subject in subjects})
+    )
+    yield f"| {' | '.join(COLUMNS)} |"
+    yield f"|{' --- |' * len(COLUMNS)}"
+    for subject in subjects:
+        yield f"| {' | '.join(_row(subject))} |"
+    for subject in subjects:
+        title, *lines = explained(subject)
+        yield f"\n## {title}\n\n```text"
+        yield from (line.removeprefix("  ") for line in lines)
+        yield "```"
 
 
 def explained(subject: Subject) -> Iterator[str]:

@@ -114,8 +114,9 @@ def live_outcomes(subject: Subject, url: str, key: str) -> Iterator[Outcome]:
         Promise("live key", "the key is in nothing that is left", secret),
     ]
     for promise in promises:
-        yield outcome_of(promise, subject)
+        yield outcome_of(promise, subject, key)
         if not done:
             return
     if key:
-        yield outcome_of(Promise("live wrong key", "a wrong key is called so", wrong_key), subject)
+        refused = Promise("live wrong key", "a wrong key is called so", wrong_key)
+        yield outcome_of(refused, subject, key)

@@ -1,17 +1,20 @@
 """What is promised, of whom, and how it turned out."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
 from daemon.fakes import FAKES
 from daemon.fakes.server import Fake
+from daemon.mask import masked
 from providers.codec import Codec, Model, Options
 
 SECRET = "6f1d2c"
 """What every canary key holds, and nothing else does."""
 PLAIN_CANARY = f"canary-{SECRET}-of-thirty-characters"
+
+REASON_CHARS = 300
 
 
 class Broken(Exception):
@@ -82,8 +85,17 @@ class Outcome:
     reason: str
 
 
-def outcome_of(promise: Promise, subject: Subject) -> Outcome:
-    """Look at one promise. An exception that is neither word of ours breaks it as well."""
+def outcome_of(promise: Promise, subject: Subject, secret: str = "") -> Outcome:
+    """Look at one promise. An exception that is neither word of ours breaks it as well.
+
+    ``secret`` is a key that is really in use: it is kept out of the reason, as the canary is.
+    """
+    outcome = _seen(promise, subject)
+    reason = masked(masked(outcome.reason, secret), subject.canary)
+    return replace(outcome, reason=" ".join(reason.split())[:REASON_CHARS])
+
+
+def _seen(promise: Promise, subject: Subject) -> Outcome:
     try:
         return Outcome(promise, Verdict.KEPT, promise.look(subject))
     except Skipped as skipped:
@@ -91,8 +103,7 @@ def outcome_of(promise: Promise, subject: Subject) -> Outcome:
     except Broken as broken:
         return Outcome(promise, Verdict.BROKEN, str(broken))
     except Exception as error:  # whatever a codec under development raises
-        said = f"{type(error).__name__}: {error}".replace(subject.canary, "***")
-        return Outcome(promise, Verdict.BROKEN, " ".join(said.split())[:300])
+        return Outcome(promise, Verdict.BROKEN, f"{type(error).__name__}: {error}")
 
 
 def hold(condition: object, otherwise: str) -> None:

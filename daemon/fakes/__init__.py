@@ -9,7 +9,10 @@ from daemon.fakes.cartesia import FakeCartesia
 from daemon.fakes.deepgram import FakeDeepgram
 from daemon.fakes.deepgram_flux import FakeDeepgramFlux
 from daemon.fakes.elevenlabs import FakeElevenLabs
+from daemon.fakes.fireworks import FakeFireworks
 from daemon.fakes.gladia import FakeGladia
+from daemon.fakes.gradium import FakeGradium
+from daemon.fakes.inworld import FakeInworld
 from daemon.fakes.mistral import FakeMistral
 from daemon.fakes.realtime import (
     FakeClone,
@@ -19,6 +22,8 @@ from daemon.fakes.realtime import (
     FakeSpeaches,
     FakeTogether,
 )
+from daemon.fakes.revai import FakeRevAi
+from daemon.fakes.sarvam import FakeSarvam
 from daemon.fakes.script import (
     BINARY,
     EMPTY,
@@ -62,6 +67,11 @@ FAKES: dict[str, type[Fake]] = {
     "sglang": FakeSglang,
     "speaches": FakeSpeaches,
     "realtime": FakeClone,
+    "fireworks": FakeFireworks,
+    "gradium": FakeGradium,
+    "inworld": FakeInworld,
+    "revai": FakeRevAi,
+    "sarvam": FakeSarvam,
 }
 """Every fake by the name of its provider."""
 

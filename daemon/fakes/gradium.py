@@ -40,6 +40,7 @@ class Words(Talker):
         self._good_key = good_key
         self._set_up = False
         self._flush_id: object = None
+        self._heard_ms = self._flushed_ms = 0.0
         self._shown: list[str] = []
         """The words of the open text that have been said."""
 
@@ -52,9 +53,10 @@ class Words(Talker):
             return self._begin(said)
         match said:
             case {"type": "audio", "audio": str(audio)}:
-                return _audio(audio)
+                return self._audio(audio)
             case {"type": "flush", "flush_id": (str() | int()) as flush_id}:
                 self._flush_id = flush_id
+                self._flushed_ms = self._heard_ms
                 return Force()
             case {"type": "end_of_stream"}:
                 return Finish()
@@ -69,14 +71,23 @@ class Words(Talker):
                 return Reply((_message("ready", model_name="default", **more),), Alive())
         return NO_SETUP
 
+    def _audio(self, audio: str) -> Order:
+        try:
+            pcm = base64.b64decode(audio, validate=True)
+        except ValueError:
+            return NOT_UNDERSTOOD
+        self._heard_ms += len(pcm) * 500 / self.rate_hz
+        return Audio(pcm) if pcm and len(pcm) % 2 == 0 else NOT_UNDERSTOOD
+
     def said(self, text: str, *, final: bool, marked: bool, audio_ms: float) -> Iterable[Message]:
         words = text.split()
         old, new = self._shown[: len(words)], words[len(self._shown) :]
         if old != words[: len(old)]:  # the script has changed its mind, which no word here can
             new = words
         if new:
-            start_s = round(audio_ms / 1000 - STEP_S, 3)
-            yield _message("text", text=" ".join(new), start_s=max(0.0, start_s), stream_id=0)
+            spoken_ms = self._flushed_ms if final and self._flushed_ms else audio_ms
+            start_s = max(0.0, round(spoken_ms / 1000 - STEP_S, 3))
+            yield _message("text", text=" ".join(new), start_s=start_s, stream_id=0)
             yield _message("step", vad=[{"inactivity_prob": 0.1}], step_duration_s=STEP_S)
         self._shown = [*self._shown, *new]
         if final:
@@ -87,14 +98,6 @@ class Words(Talker):
     def farewell(self, rest: str, audio_ms: float) -> Iterable[Message]:
         yield from super().farewell(rest, audio_ms)
         yield _message("end_of_stream")
-
-
-def _audio(audio: str) -> Order:
-    try:
-        pcm = base64.b64decode(audio, validate=True)
-    except ValueError:
-        return NOT_UNDERSTOOD
-    return Audio(pcm) if pcm and len(pcm) % 2 == 0 else NOT_UNDERSTOOD
 
 
 def _object(message: Message) -> object:

@@ -1,6 +1,6 @@
 """Sarvam's realtime speech to text as a provider that anyone can run.
 
-An end of speech must follow a start of it; audio between an end and the next start is not heard.
+An end of speech must follow a start of it, and no start may follow another one.
 """
 
 import base64

@@ -91,14 +91,13 @@ def _figures() -> tuple[Any, ...]:
 def _errors() -> tuple[Any, ...]:
     measure = _of("selftest_error_seconds", 'measure="time_to_final"')
     partial = _of("selftest_error_seconds", 'measure="time_to_first_partial"')
-    name = "{{instance}} · {{streams}} streams · quantile {{quantile}}"
+    name = "{{instance}} · {{streams}} streams · {{statistic}}"
     return (
         ranking(
             "Error of time to final, by the self-test",
             SECONDS,
             Query(f"sort({measure})", name),
-            about="Size of the difference to a server that knows the truth; quantile 1 is the "
-            "largest.",
+            about="Size of the difference to a server that knows the truth.",
         ),
         ranking("Error of time to first partial, by the self-test", SECONDS, Query(partial, name)),
     )

@@ -180,7 +180,7 @@ def _words() -> tuple[Any, ...]:
     operations = _summed("word_errors_total", "operation", errors)
     return (
         curves(
-            "Word error rate",
+            "Word error rate over time",
             SHARE,
             Query(_word_errors("final", "$window"), "final"),
             Query(_word_errors("first_partial", "$window"), "first partial"),

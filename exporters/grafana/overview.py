@@ -55,14 +55,14 @@ def overview() -> Any:
         row("Seven days"),
         _table(),
         ranking(
-            "Time to final, median",
+            "Time to final, median of seven days",
             SECONDS,
             Query(f"sort(max by ({_BY}) ({_FINAL}:p50_increase7d{_SELECTED}))", "{{model}}"),
             about="From the force-endpoint message to the final; 0: it was there before.",
             width=8,
         ),
         ranking(
-            "Time to first partial, median",
+            "Time to first partial, median of seven days",
             SECONDS,
             Query(f"sort(max by ({_BY}) ({_PARTIAL}:p50_increase7d{_SELECTED}))", "{{model}}"),
             about="From the same moment to the first partial that says something new.",

@@ -47,15 +47,15 @@ def test_before_the_first_self_test_no_error_is_shown_at_all() -> None:
     assert [sample(metrics, "selftest_verdict", fitness=one) for one in ("fit", "unfit")] == [0, 0]
 
 
-def test_a_self_test_is_shown_by_level_and_quantile() -> None:
+def test_a_self_test_is_shown_by_level_and_statistic() -> None:
     metrics = Metrics()
     metrics.take(record_of(result(level(8, final_error=error(0.5, 4.0))), 1))
     labels = {"measure": "time_to_final", "streams": "8"}
     shown = {
-        quantile: sample(metrics, "selftest_error_seconds", quantile=quantile, **labels)
-        for quantile in ("0.5", "0.99", "1")
+        statistic: sample(metrics, "selftest_error_seconds", statistic=statistic, **labels)
+        for statistic in ("p50", "p99", "max")
     }
-    assert shown == {"0.5": 0.0005, "0.99": 0.004, "1": 0.009}
+    assert shown == {"p50": 0.0005, "p99": 0.004, "max": 0.009}
     assert sample(metrics, "selftest_verdict", fitness="usable") == 1
     assert sample(metrics, "selftest_timestamp_seconds") == WALL_NS / SECOND
 
@@ -66,10 +66,10 @@ def test_the_next_self_test_replaces_the_last_one_whole() -> None:
     few = ErrorSpread(0, 0, replace(error(0.1, None).size, n=5))
     metrics.take(record_of(result(level(1, final_error=few, sessions=5)), 2))
     labels = {"measure": "time_to_final", "streams": "1"}
-    assert sample(metrics, "selftest_error_seconds", quantile="0.5", **labels) == 0.0001
-    assert sample(metrics, "selftest_error_seconds", quantile="0.99", **labels) is None
+    assert sample(metrics, "selftest_error_seconds", statistic="p50", **labels) == 0.0001
+    assert sample(metrics, "selftest_error_seconds", statistic="p99", **labels) is None
     labels["streams"] = "100"
-    assert sample(metrics, "selftest_error_seconds", quantile="0.5", **labels) is None
+    assert sample(metrics, "selftest_error_seconds", statistic="p50", **labels) is None
     assert sample(metrics, "selftest_verdict", fitness="fit") == 0
     assert sample(metrics, "selftest_verdict", fitness="unfit") == 1
 
@@ -78,14 +78,14 @@ def test_a_new_configuration_keeps_the_error() -> None:
     metrics = Metrics()
     metrics.take(record_of(result(), 1))
     metrics.configure([], ["hourly"])
-    labels = {"measure": "time_to_final", "streams": "8", "quantile": "0.5"}
+    labels = {"measure": "time_to_final", "streams": "8", "statistic": "p50"}
     assert sample(metrics, "selftest_error_seconds", **labels) == 0.00008
 
 
 def test_an_unusual_level_makes_no_series_of_its_own() -> None:
     metrics = Metrics()
     metrics.take(record_of(result(level(77)), 1))
-    labels = {"measure": "time_to_final", "streams": "other", "quantile": "0.5"}
+    labels = {"measure": "time_to_final", "streams": "other", "statistic": "p50"}
     assert sample(metrics, "selftest_error_seconds", **labels) is not None
 
 

@@ -1,0 +1,151 @@
+"""The whole of it for real: Prometheus scrapes the daemon, records, shows, and alerts."""
+
+import json
+import signal
+import subprocess
+import time
+import urllib.request
+from collections.abc import Callable
+
+import pytest
+
+from exporters.grafana.__main__ import FOLDER
+from exporters.grafana.ask import filled_in
+from tests.ops.process import awaited
+from tests.ops.test_alert_rules import promtool, recorded
+from tests.ops.test_dashboards import NAMES, board, panels
+from tests.ops.world import CORPORA, FAILING, STEADY, World
+
+WER = 3 / 11
+"""Of what the fakes hear: two words are wrong, one is too many."""
+
+
+def fetched(address: str, accept: str = "text/plain") -> str:
+    asked = urllib.request.Request(f"http://{address}/metrics", headers={"Accept": accept})
+    with urllib.request.urlopen(asked, timeout=30) as answer:
+        text: str = answer.read().decode()
+        return text
+
+
+def test_promtool_finds_nothing_wrong_with_the_metrics_and_the_configuration(world: World) -> None:
+    for address in (world.daemon_address, world.second_address):
+        done = subprocess.run(
+            ["promtool", "check", "metrics"],
+            input=fetched(address),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+    promtool("check", "config", "prometheus.yml", folder=world.folder)
+
+
+def test_both_hosts_are_scraped_and_every_rule_is_well(world: World) -> None:
+    targets = world.prometheus.get("targets")["activeTargets"]
+    assert {target["health"] for target in targets} == {"up"}
+    groups = world.prometheus.get("rules")["groups"]
+    rules = [rule for group in groups for rule in group["rules"]]
+    assert [rule["name"] for rule in rules if rule["health"] != "ok"] == []
+    assert {rule["name"] for rule in rules if rule["type"] == "recording"} == set(recorded())
+
+
+def test_what_prometheus_counts_is_what_the_journal_has(world: World) -> None:
+    """The counters may be a session ahead of what is looked at afterwards."""
+    sessions = {
+        model: world.number(f'sum(speechbench_sessions_total{{model="{model}"}})')
+        for model in world.models
+    }
+    log = [json.loads(line) for line in world.daemon.said.splitlines() if line.startswith("{")]
+    finished = [line["model"] for line in log if line["event"] == "session_finished"]
+    for model, count in sessions.items():
+        assert 0 < count <= finished.count(model)
+        assert count >= finished.count(model) - 6
+
+
+@pytest.mark.parametrize("name", recorded())
+def test_a_recorded_series_has_data(world: World, name: str) -> None:
+    found = world.prometheus.at(name, time.time())
+    assert found
+    assert all(one.last == one.last for one in found if "success" in name or "wer" in name)
+
+
+def test_word_error_rates_are_those_of_what_was_heard(world: World) -> None:
+    of_corpus = "provider_model_dataset_mode_transcript:speechbench_wer:ratio_increase7d"
+    steady = f'{{model="{STEADY}",transcript="final"}}'
+    found = world.prometheus.at(of_corpus + steady, time.time())
+    assert {one.labels["dataset"] for one in found} == set(CORPORA)
+    assert [one.last for one in found] == [pytest.approx(WER)] * 3
+    overall = "provider_model_mode_transcript:speechbench_wer_weighted:ratio_increase7d"
+    assert world.number(overall + steady) == pytest.approx(WER)
+
+
+def test_the_model_that_fails_is_seen_to_fail_and_the_other_is_not(world: World) -> None:
+    success = "provider_model_flow:speechbench_session_success:ratio_increase7d"
+    assert world.number(f'{success}{{model="{STEADY}"}}') == pytest.approx(1)
+    assert 0.4 < world.number(f'{success}{{model="{FAILING}"}}') < 0.9
+    closes = f'speechbench_ws_closes_total{{model="{FAILING}",code="1011"}}'
+    assert world.number(closes) >= 1
+
+
+def test_a_session_can_be_found_from_a_bucket(world: World) -> None:
+    """Exemplars are read back from Prometheus, and name sessions that the log knows."""
+    stretch = world.stretch()
+    found = world.prometheus.get(
+        "query_exemplars",
+        query="speechbench_time_to_final_seconds_bucket",
+        start=f"{stretch.start_s:.3f}",
+        end=f"{stretch.end_s:.3f}",
+    )
+    sessions = {
+        exemplar["labels"]["session_id"] for series in found for exemplar in series["exemplars"]
+    }
+    assert sessions
+    assert all(session in world.daemon.said for session in sessions)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_query_of_a_dashboard_has_an_answer(world: World, name: str) -> None:
+    stretch = world.stretch()
+    chosen = {"window": "1m"}
+    if (
+        "model" in {one["name"] for one in board(name)["templating"]["list"]}
+        and name == "model.json"
+    ):
+        chosen |= {"model": FAILING, "provider": "gladia"}
+    empty = []
+    for panel in panels(name):
+        for target in panel["targets"]:
+            expr = filled_in(target["expr"], chosen, stretch)
+            if target.get("instant"):
+                found = world.prometheus.at(expr, stretch.end_s)
+            else:
+                found = world.prometheus.over(expr, stretch)
+            if not any(value == value for one in found for _, value in one.points):
+                empty.append(f"{panel['title']}: {expr}")
+    assert empty == []
+    assert (FOLDER / name).is_file()
+
+
+def test_an_alert_about_the_failing_model_arrives(
+    world: World, tell: Callable[[str], None]
+) -> None:
+    tell("waiting for an alert about the model that fails")
+    alert = awaited(
+        "the alert", lambda: world.webhook.firing("SpeechbenchFailureBurnFast", model=FAILING)
+    )
+    assert alert["labels"]["severity"] == "page"
+    assert FAILING in alert["annotations"]["summary"]
+    assert world.webhook.firing("SpeechbenchFailureBurnFast", model=STEADY) is None
+
+
+def test_an_exporter_that_is_killed_is_told_of(world: World, tell: Callable[[str], None]) -> None:
+    """The last test: nothing is measured after it."""
+    tell("killing the second host, and waiting for the alert")
+    assert world.webhook.firing("SpeechbenchDown") is None
+    world.second_host.end(signal.SIGKILL)
+    alert = awaited(
+        "the alert",
+        lambda: world.webhook.firing("SpeechbenchDown", instance=world.second_address),
+    )
+    assert alert["labels"]["severity"] == "page"
+    assert world.webhook.firing("SpeechbenchDown", instance=world.daemon_address) is None
