@@ -31,6 +31,8 @@ class Hindrance(StrEnum):
     """It would cost more than may be spent."""
     JOURNAL_FULL = "journal_full"
     """What would be measured could not be kept."""
+    EXPORTER_GONE = "exporter_gone"
+    """The process that records has ended, and is not back yet."""
     SELFTEST = "selftest"
     """The host was testing itself, and needs to be alone for that."""
     NOT_RUNNING = "not_running"

@@ -82,6 +82,7 @@ class Duty:
     """Called after money was set aside or spent: to keep the ledger."""
     now_ns: Callable[[], int]
     wall_ns: Callable[[], int]
+    exporter_gone: Callable[[], bool] = lambda: False
 
 
 class Dispatcher:
@@ -166,6 +167,8 @@ class Dispatcher:
     def _hindrance(self, job: Job) -> tuple[Hindrance, str | None] | None:
         if self._state.quiet:
             return Hindrance.SELFTEST, None
+        if self._duty.exporter_gone():
+            return Hindrance.EXPORTER_GONE, None
         if self._duty.journal_full():
             return Hindrance.JOURNAL_FULL, None
         paused_until_ns = self._state.pauses.until_ns(job.provider)

@@ -6,6 +6,7 @@ Measurements that run when the disk becomes full are not cut short: at the reser
 recorded to their end. They count as partial where the disk refuses one of their records.
 """
 
+from collections.abc import Callable
 from typing import Protocol
 
 import trio
@@ -38,16 +39,22 @@ def hindrance(report: Report, *, alive: bool) -> str | None:
 class Gate:
     """What every measurement passes before it begins. For one trio run; any number may wait."""
 
-    def __init__(self, handoff: Reported, say: Say) -> None:
-        """``say`` writes the log: once when measuring stops, once when it goes on."""
+    def __init__(
+        self, handoff: Reported, say: Say, other: Callable[[], str | None] = lambda: None
+    ) -> None:
+        """``say`` writes the log: once when measuring stops, once when it goes on.
+
+        ``other``: what else hinders, in one word; it comes before a full journal.
+        """
         self._handoff = handoff
         self._say = say
+        self._other = other
         self._closed_at_s: float | None = None
 
     @property
     def closed(self) -> str | None:
         """Why nothing may begin; None where it may."""
-        return hindrance(self._handoff.report, alive=self._handoff.alive)
+        return self._other() or hindrance(self._handoff.report, alive=self._handoff.alive)
 
     async def passed(self) -> None:
         """Wait until a measurement may begin; at once where it may now."""

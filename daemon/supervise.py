@@ -20,7 +20,7 @@ from importlib.metadata import version
 
 import trio
 
-from daemon.clock import now_ns, wall_ns
+from daemon.clock import host_now_ns, now_ns, wall_ns
 from daemon.config import DEFAULT_SCHEDULE
 from daemon.errors import UserError
 from daemon.host_setup import (
@@ -68,6 +68,8 @@ class Records:
 
     def __init__(self, handoff: Handoff, worker: str | None = None) -> None:
         self.handoff = handoff
+        self.replaced = False
+        """Another exporter process takes the place of one that has ended."""
         self.worker = worker
         """The name of this process where several measure; None: it is the main one."""
 
@@ -100,6 +102,7 @@ class Recording(Records):
         self._exporter = exporter
         self._settings = settings
         self._elsewhere = Losses()
+        self._told = Losses()
         self._received_before = 0
         self._lasting: dict[tuple[str, bool], Record] = {}
         self.ready = ready
@@ -143,7 +146,7 @@ class Recording(Records):
     @property
     def losses(self) -> Losses:
         """What of the records, those of workers included, is known not to be on the disk."""
-        return self.handoff.losses + self._elsewhere
+        return self.handoff.losses + self._elsewhere + self._told
 
     def admit(self, name: str) -> socket.socket:
         """The socket on which a worker hands its records over."""
@@ -155,10 +158,12 @@ class Recording(Records):
 
     def stop(self) -> None:
         """Wait, but not for long, until everything is on the disk."""
-        self.confirmed = self._exporter.stop(STOP_S) and not self.losses.total
+        untold = self.handoff.losses + self._elsewhere
+        self.confirmed = self._exporter.stop(STOP_S) and not untold.total
 
     async def keep_recording(self) -> None:
         """Start the exporter process again whenever it has ended, for ever."""
+        self.replaced = True
         while True:
             while self.handoff.alive:  # noqa: ASYNC110  the kernel tells it with the next send
                 await trio.sleep(LOOK_S)
@@ -167,10 +172,10 @@ class Recording(Records):
     async def _start_again(self) -> None:
         """Until one works; what was lost meanwhile is counted, recorded and said."""
         assert self._settings is not None, "only a process that goes on for long asks for this"
-        ended_ns, attempts = now_ns(), 0
+        ended_ns, attempts, lost = now_ns(), 0, 0
         self.restarting = True
         while True:
-            lost = self._replace(await trio.to_thread.run_sync(self._launch))
+            lost += self._replace(await trio.to_thread.run_sync(self._launch))
             self.put({"k": "records_lost", "t": now_ns(), "count": lost, "why": "exporter_gone"})
             if await self._works():
                 break
@@ -186,8 +191,9 @@ class Recording(Records):
             super().put({**record, "t": now_ns(), **again})
 
     def _launch(self) -> Exporter:
-        """Another one, at the same address."""
+        """Another one, at the same address; in a thread."""
         assert self._settings is not None, "it was looked at before"
+        self._exporter.kill()
         host, _, port = (self.ready.address or "").rpartition(":")
         listen = (host.strip("[]"), int(port)) if self._settings.listen and port else None
         return launch(replace(self._settings, listen=listen), module="daemon.exporter")
@@ -195,7 +201,7 @@ class Recording(Records):
     def _replace(self, exporter: Exporter) -> int:
         """From now on it takes the records; how many are lost, as far as is known."""
         losses = self.handoff.losses
-        self._elsewhere += losses
+        self._told += losses
         self._received_before += self.handoff.report.received
         before, self._exporter = self._exporter, exporter
         self.handoff = exporter.handoff
@@ -257,16 +263,16 @@ async def bench(recording: Records) -> AsyncIterator[Bench]:
     setup = prepare_process()
     sleeper = best_sleeper()
     recording.put(_host_record(setup, sleeper))
-    pacer = Pacer(sleeper, now_ns)
-    watchman = HostWatchman(now_ns, wall_ns)
-    opener = Opener(TcpDialer(now_ns, wall_ns), now_ns)
+    pacer = Pacer(sleeper, host_now_ns)
+    watchman = HostWatchman(host_now_ns, wall_ns)
+    opener = Opener(TcpDialer(host_now_ns, wall_ns), host_now_ns)
     try:
         async with sentinel() as host, trio.open_nursery() as background:
             host.told = watchman.host_stalled
             background.start_soon(pacer.run)
             background.start_soon(watchman.run)
             background.start_soon(_report, recording, lambda: _signs(watchman, host))
-            yield Bench(pacer, opener, recording, watchman, now_ns, wall_ns)
+            yield Bench(pacer, opener, recording, watchman, host_now_ns, wall_ns)
             background.cancel_scope.cancel()
     finally:
         if isinstance(sleeper, TimerSleeper):
@@ -324,7 +330,7 @@ async def _report(recording: Records, signs: Callable[[], Record]) -> None:
     was_alive = True
     while True:
         recording.handoff.drain()
-        if was_alive and not recording.handoff.alive:
+        if was_alive and not recording.handoff.alive and not recording.replaced:
             _complain(recording)
         was_alive = recording.handoff.alive
         if now_ns() >= next_beat_ns:
@@ -350,7 +356,7 @@ def _complain(recording: Records) -> None:
     if recording.worker is None:  # one process says it for all
         sys.stderr.write(
             "speechbench: the exporter process has ended; measuring goes on, "
-            "but what is measured is not recorded\n"
+            "but nothing more is recorded\n"
         )
 
 

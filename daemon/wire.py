@@ -57,6 +57,24 @@ class Received:
     """When our program had read it."""
 
 
+class Masks:
+    """Four bytes nobody can foresee, again and again; the system is asked for many at once."""
+
+    _MANY = 1024
+
+    def __init__(self, random_bytes: Callable[[int], bytes] = os.urandom) -> None:
+        self._random_bytes = random_bytes
+        self._left: Iterator[bytes] = iter(())
+
+    def __call__(self) -> bytes:
+        mask = next(self._left, None)
+        if mask is None:
+            many = self._random_bytes(4 * self._MANY)
+            self._left = (many[at : at + 4] for at in range(0, len(many), 4))
+            mask = next(self._left)
+        return mask
+
+
 class WireClosed(Exception):
     """The websocket is over. ``code`` is that of the provider's Close; None: there was none."""
 
@@ -78,12 +96,12 @@ class Wire:
         lane: AnyLane,
         *,
         now_ns: Callable[[], int],
-        random_bytes: Callable[[int], bytes],
+        masks: Callable[[], bytes],
     ) -> None:
         self._lane = lane
         self._stream = StampedStream(lane)
         self._now_ns = now_ns
-        self._random_bytes = random_bytes
+        self._masks = masks
         self._life = trio.CancelScope()
         self._closing = trio.Event()
         self._over = trio.Event()
@@ -128,7 +146,7 @@ class Wire:
             raise self._closed()
         text = isinstance(message, str)
         payload = message.encode() if isinstance(message, str) else message
-        frame = encode_frame(payload, text=text, mask=self._random_bytes(4))
+        frame = encode_frame(payload, text=text, mask=self._masks())
         try:
             self._lane.send_nowait(frame, stamp=stamp)
         except (trio.BrokenResourceError, trio.ClosedResourceError) as error:
@@ -216,7 +234,7 @@ async def open_wire(
     headers: Mapping[str, str] | None = None,
     subprotocols: Sequence[str] = (),
     max_message_bytes: int = MAX_MESSAGE_BYTES,
-    random_bytes: Callable[[int], bytes] = os.urandom,
+    masks: Callable[[], bytes] | None = None,
 ) -> Wire:
     """A websocket over ``lane``, which it owns from now on; its tasks live in ``nursery``.
 
@@ -241,7 +259,7 @@ async def open_wire(
             receive_buffer_size=READ_BYTES,
         )
 
-    wire = Wire(lane, now_ns=now_ns, random_bytes=random_bytes)
+    wire = Wire(lane, now_ns=now_ns, masks=masks or Masks())
     try:
         await nursery.start(wire.live, upgrade)
     except BaseException:

@@ -35,7 +35,7 @@ async def measuring(
     shares = _shares(plan)
     if len(shares) == 1:
         async with bench(recording) as ours:
-            yield OwnRounds(plan, targets, ours, Gate(recording.handoff, recording.log))
+            yield OwnRounds(plan, targets, ours, gate_of(recording))
     else:
         async with supervision(recording), crew(plan, targets, recording, shares) as several:
             yield several
@@ -48,10 +48,15 @@ async def rounds_beside(
     """The same, where this process has its bench already, and perhaps another plan going on."""
     shares = _shares(plan)
     if len(shares) == 1:
-        yield OwnRounds(plan, targets, ours, Gate(recording.handoff, recording.log))
+        yield OwnRounds(plan, targets, ours, gate_of(recording))
     else:
         async with crew(plan, targets, recording, shares, prefix) as several:
             yield several
+
+
+def gate_of(recording: Recording) -> Gate:
+    """What a measurement of this process passes: the journal has room, and somebody writes it."""
+    return Gate(recording, recording.log, lambda: recording.hindrance)
 
 
 def worker_count(plan: Plan) -> int:

@@ -75,11 +75,14 @@ class Exporter:
         """Its exit code; None while it runs."""
         return self._child.poll()
 
-    def abandon(self) -> None:
-        """End it at once, without a word: it is gone already, or does not do as it should."""
-        self._let_go()
+    def kill(self) -> None:
+        """End it at once, where it has not ended already, and wait for that; for any thread."""
         self._child.kill()
         self._child.wait()
+
+    def abandon(self) -> None:
+        """Let go of one that has been killed."""
+        self._let_go()
 
     def _let_go(self) -> None:
         self._door.close()

@@ -103,8 +103,7 @@ class Metrics:
         }
         self.configure(streams, schedules)
         self._info("build_info", build)
-        for model in models:
-            self._info("model_info", model)
+        self._show_models(models)
         self._child("config_last_reload_successful").set(1)
         self._child("harness_healthy").set(1)
 
@@ -393,8 +392,14 @@ class Metrics:
         self._child("config_last_reload_successful").set(int(taken))
         if taken:
             self.configure(streams_of(record["streams"]), record["schedules"])
+            self._show_models(record.get("models", ()))
             moment = self._child("config_last_reload_success_timestamp_seconds")
             moment.set(record["wall_unix_ns"] / SECOND)
+
+    def _show_models(self, models: Iterable[Mapping[str, str]]) -> None:
+        self._metrics["model_info"].clear()
+        for model in models:
+            self._info("model_info", model)
 
     def _selftest(self, record: Fields) -> None:
         """What this harness adds to a number, as its newest self-test found it.

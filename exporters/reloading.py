@@ -1,6 +1,8 @@
 """A reload that somebody asks for over HTTP: asked of the measuring process, and its answer.
 
 web thread ── ask ──> measuring process reads the file ──> record ``configured`` ──> answer
+
+The record says how many askings it answers: one that was begun earlier answers none that came later.
 """
 
 import threading
@@ -19,13 +21,16 @@ class Reloads:
         self._pass_on = pass_on
         self._one_at_a_time = threading.Lock()
         self._answered = threading.Event()
+        self._asked = 0
         self._trouble: str | None = None
 
     def ask(self) -> str | None:
         """Have the configuration read again; why it was not taken, None where it was."""
         with self._one_at_a_time:
+            self._asked += 1
             self._answered.clear()
             if not self._pass_on():
+                self._asked -= 1
                 return "the measuring process cannot be asked now; try again"
             if not self._answered.wait(PATIENCE_S):
                 return f"the measuring process did not answer within {PATIENCE_S:g} s"
@@ -33,7 +38,7 @@ class Reloads:
 
     def take(self, record: Mapping[str, Any]) -> None:
         """Look whether a record is the answer."""
-        if record["k"] == "configured":
+        if record["k"] == "configured" and record.get("asked", 0) >= self._asked:
             taken = bool(record["successful"])
             self._trouble = None if taken else str(record.get("error") or "no reason given")
             self._answered.set()

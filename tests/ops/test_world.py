@@ -14,7 +14,7 @@ from exporters.grafana.ask import filled_in
 from tests.ops.process import awaited
 from tests.ops.test_alert_rules import promtool, recorded
 from tests.ops.test_dashboards import NAMES, board, panels
-from tests.ops.world import CORPORA, FAILING, STEADY, World
+from tests.ops.world import CORPORA, FAILING, FIRST, SECOND, STEADY, World
 
 WER = 3 / 11
 """Of what the fakes hear: two words are wrong, one is too many."""
@@ -145,7 +145,7 @@ def test_an_exporter_that_is_killed_is_told_of(world: World, tell: Callable[[str
     world.second_host.end(signal.SIGKILL)
     alert = awaited(
         "the alert",
-        lambda: world.webhook.firing("SpeechbenchDown", instance=world.second_address),
+        lambda: world.webhook.firing("SpeechbenchDown", instance=SECOND),
     )
     assert alert["labels"]["severity"] == "page"
-    assert world.webhook.firing("SpeechbenchDown", instance=world.daemon_address) is None
+    assert world.webhook.firing("SpeechbenchDown", instance=FIRST) is None

@@ -13,13 +13,17 @@ import time
 import wave
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
 
+from daemon.selftest.host import fingerprint
+from daemon.selftest.result import SelftestResult
+from daemon.selftest.state import save
 from exporters.grafana.ask import Prometheus, Stretch
 from measure.records import AudioClip
 from pacer.builtin import builtin_clips
+from tests.daemon.selftest.levels import result
 from tests.ops.process import Process, awaited, started
 from tests.ops.webhook import Webhook
 
@@ -37,6 +41,8 @@ CORPORA = ("AA-AgentTalk", "VoxPopuli-Cleaned-AA", "Earnings22-Cleaned-AA")
 HEARD = "it was the spring of hope it was the winter of the pear"
 """What the fakes make of the clip: two words of eleven are wrong, and one is too many."""
 STEADY, FAILING, LOCAL = "deepgram/nova-3", "gladia/solaria-1", "local/moonshine-tiny"
+FIRST, SECOND = "bench-1", "bench-2"
+"""What Prometheus calls the hosts: the one with the daemon, and the one that is fed."""
 SESSIONS = 12
 """So many of each model are waited for."""
 FAKES = {
@@ -113,6 +119,7 @@ def world_in(folder: Path, tell: Callable[[str], None]) -> Iterator[World]:
         models = (*addresses, *([LOCAL] if _engine() else []))
         config = folder / "speechbench.toml"
         config.write_text(_configuration(folder, addresses, models), encoding="utf-8")
+        save(tested(), folder / "journal")
         keys = {"DEEPGRAM_API_KEY": "any-deepgram", "GLADIA_API_KEY": "any-gladia"}
         daemon = start(
             "daemon",
@@ -160,6 +167,11 @@ def measured(world: World, tell: Callable[[str], None], sessions: int = SESSIONS
     awaited(f"{sessions} sessions of each model", enough)
     weighted = "provider_model_mode_transcript:speechbench_wer_weighted:ratio_increase7d"
     awaited("the last rule", lambda: bool(world.prometheus.at(weighted, time.time())))
+
+
+def tested() -> SelftestResult:
+    """A self-test of this host that is new: the daemon has no cause to begin one."""
+    return replace(result(wall_unix_ns=time.time_ns()), fingerprint=fingerprint())
 
 
 def _engine() -> bool:
@@ -240,8 +252,8 @@ def _prometheus(
         f"rule_files: [{', '.join(RULES)}]\n"
         f"alerting: {{alertmanagers: [{{static_configs: [{{targets: ['{manager}']}}]}}]}}\n"
         "scrape_configs:\n- job_name: speechbench\n  static_configs:\n"
-        f"  - {{targets: ['{targets[0]}'], labels: {{region: here}}}}\n"
-        f"  - {{targets: ['{targets[1]}'], labels: {{region: there}}}}\n",
+        f"  - {{targets: ['{targets[0]}'], labels: {{instance: {FIRST}, region: here}}}}\n"
+        f"  - {{targets: ['{targets[1]}'], labels: {{instance: {SECOND}, region: there}}}}\n",
         encoding="utf-8",
     )
     process = start(

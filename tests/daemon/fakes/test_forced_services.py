@@ -66,6 +66,10 @@ def test_the_forced_final_is_timed_by_the_scripted_delay(name: str, delay_ms: in
     assert done.reading.verdict is Verdict.FORCED_FINAL
     assert done.reading.transcript == TEXT
     assert done.reading.time_to_final_ns == pytest.approx(delay_ms * MS, abs=MS)
+    confirmed_ns, zero_ns = done.reading.confirmed_ns, done.reading.zero_ns
+    assert confirmed_ns is not None
+    assert zero_ns is not None
+    assert confirmed_ns - zero_ns == pytest.approx(delay_ms * MS, abs=MS)
 
 
 @pytest.mark.parametrize("name", SERVICES)
