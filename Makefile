@@ -7,7 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet
 
-.PHONY: demo test check mutants bench lock clean help
+.PHONY: demo test check mutants bench test-ops dashboards lock clean help
 
 help:
 	@echo 'make demo    measure the built-in recogniser with real speech (two minutes, no keys)'
@@ -15,6 +15,7 @@ help:
 	@echo 'make check   style, types, import rules'
 	@echo 'make mutants small faults planted in the heart, to see that a test notices each'
 	@echo 'make bench   side by side with other clients (twelve minutes; BENCH=--quick: three)'
+	@echo 'make test-ops  Prometheus, rules, alerts and dashboards for real (three minutes)'
 	@echo 'make .venv   only the environment, with .venv/bin/speechbench'
 
 # The environment of a benchmark host: exactly the lock, and this program from this folder.
@@ -42,6 +43,12 @@ $(VENV)/installed-bench: $(VENV)/installed requirements-bench.lock
 	@$(PIP) install --no-deps --require-hashes --requirement requirements-bench.lock
 	@touch $@
 
+# The same and what makes the dashboards and reads their queries.
+$(VENV)/installed-ops: $(VENV)/installed-dev requirements-ops.lock
+	@echo 'Installing what dashboards are made with into $(VENV) …' >&2
+	@$(PIP) install --no-deps --require-hashes --requirement requirements-ops.lock
+	@touch $@
+
 .venv: $(VENV)/installed
 	@touch $(VENV)
 
@@ -66,6 +73,15 @@ mutants: $(VENV)/installed-dev
 # was there. BENCH takes --quick, --json and --docs FOLDER.
 bench: $(VENV)/installed-bench
 	@$(BIN)/python -m benchmarks $(BENCH)
+
+# Prometheus, promtool and Alertmanager from Debian, on loopback and in a temporary folder.
+test-ops: $(VENV)/installed-ops
+	@$(BIN)/python -m tests.ops.needed
+	@$(BIN)/python -m pytest -q tests/ops
+
+# exporters/grafana/dashboards, anew from the code.
+dashboards: $(VENV)/installed-ops
+	@$(BIN)/python -m exporters.grafana
 
 # For maintainers, with uv: names, versions and hashes of what pyproject.toml asks for.
 lock:

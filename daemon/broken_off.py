@@ -20,7 +20,7 @@ def broken_off(records: Sequence[Record], now_ns: int) -> list[Record]:
 
     Raises ValueError where they are no session.
     """
-    from daemon.session import finish_record  # heavy, and hardly ever wanted in this process
+    from daemon.session import finish_records  # heavy, and hardly ever wanted in this process
 
     started, *rest = records
     failed = Failed(now_ns, Fault(Whose.HOST, FaultKind.HARNESS, SAID))
@@ -31,6 +31,7 @@ def broken_off(records: Sequence[Record], now_ns: int) -> list[Record]:
     measurements = [
         replace(measurement, wall_ns=now_ns - began_ns) for measurement in measurements_of(session)
     ]
-    *earlier, last = [finish_record(measurement, now_ns) for measurement in measurements]
-    turns = [record | {"k": "turn_finished"} for record in earlier]
-    return [to_record(failed, measurements[-1].session_id), *turns, last]
+    price = started.get("price_usd_per_1000_min")
+    paid = price if isinstance(price, int | float) else None
+    ended = finish_records(measurements, now_ns, paid)
+    return [to_record(failed, measurements[-1].session_id), *ended]

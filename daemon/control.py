@@ -38,6 +38,8 @@ class Assignment:
     """With the models of this worker alone."""
     handoff_fd: int
     """The inherited socket that leads to the exporter process."""
+    replaced: bool = False
+    """Where the exporter process ends there will be another, for another worker."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +98,8 @@ class Control:
         self._stream = stream
         self._sending = trio.Lock()
         self._received = bytearray()
+        self._hearing = trio.CancelScope()
+        self._heard_enough = False
 
     async def send(self, message: Message) -> None:
         """Send one message, whole even when cancelled. Nobody there: ``receive`` will say so."""
@@ -107,12 +111,20 @@ class Control:
 
     async def receive(self) -> Message | None:
         """The next message; None where the other side is gone or has said its last."""
-        head = await self._take(_LENGTH.size)
-        content = None if head is None else await self._take(_LENGTH.unpack(head)[0])
-        if content is None:
+        with trio.CancelScope() as self._hearing:
+            if self._heard_enough:
+                return None
+            head = await self._take(_LENGTH.size)
+            content = None if head is None else await self._take(_LENGTH.unpack(head)[0])
+        if self._hearing.cancelled_caught or content is None:
             return None
         message: Message = pickle.loads(content)
         return message
+
+    def hear_no_more(self) -> None:
+        """From now on ``receive`` gives None, to whoever waits in it as well."""
+        self._heard_enough = True
+        self._hearing.cancel()
 
     async def say_no_more(self) -> None:
         """End our side of the stream; the other side may still speak."""

@@ -57,6 +57,16 @@ def assignments_of(plan: Plan) -> tuple[Assignment, ...]:
     )
 
 
+def require_work(plan: Plan) -> None:
+    """There is something to measure, now and again. Raises UserError."""
+    if not plan.targets:
+        lines = [*plan.skipped, "there is no model left to measure"]
+        raise UserError("\n".join(lines), exit_code=CONFIG_EXIT_CODE)
+    if not assignments_of(plan):
+        said = "schedule: none of them has a model that can be measured and a corpus that is there"
+        raise UserError("\n".join([*plan.skipped, said]), exit_code=CONFIG_EXIT_CODE)
+
+
 def pairs_of_job(plan: Plan, job: Job, wall_ns: int) -> list[Pair]:
     """The measurements of one run: all clips of its corpus, or as many as are its turn then."""
     line = next(line for line in lines_of(plan) if line.name == job.schedule)

@@ -46,6 +46,8 @@ class Order:
     signature: str
     connect_s: float = 10.0
     close_s: float = 1.0
+    price_usd_per_1000_min: float | None = None
+    """What its provider is paid; None where nobody has said."""
     earlier: tuple[Speech, ...] = ()
     """Where every end of speech is an endpoint: the speech before ``speech``, in its order."""
 

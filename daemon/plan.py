@@ -50,6 +50,7 @@ class Target:
     options: Options
     key: str = field(repr=False)
     rule: Rule
+    price_usd_per_1000_min: float | None = None
 
     def codec(self) -> Codec:
         """A codec for one stream."""
@@ -162,6 +163,7 @@ class Plan:
             signature=str(self.signature(target.rule, clip.corpus)),
             connect_s=self.settings.timeouts.connect_s,
             close_s=self.settings.timeouts.close_s,
+            price_usd_per_1000_min=target.price_usd_per_1000_min,
         )
 
 
@@ -210,7 +212,8 @@ def _target(
     key = keys.find(provider, variable) if variable else None
     if variable and key is None:
         return keys.missing(section.name, variable)
-    return Target(section.name, options, key.value if key else "", rule)
+    secret = key.value if key else ""
+    return Target(section.name, options, secret, rule, section.price_usd_per_1000_min)
 
 
 def _flow(section: ModelSection, settings: Settings, codec: Codec) -> Flow:

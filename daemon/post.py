@@ -156,7 +156,9 @@ class Post:
         control = Control(trio.SocketStream(trio.socket.from_stdlib_socket(ours)))
         self._control = control
         try:
-            await control.send(Assignment(self.name, self._plan, fds[1]))
+            await control.send(
+                Assignment(self.name, self._plan, fds[1], replaced=self._recording.replaced)
+            )
             while (message := await control.receive()) is not None:
                 await self._hear(message)
         finally:

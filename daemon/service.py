@@ -9,7 +9,7 @@ of providers that refused us, and what is running.
 """
 
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,6 +26,7 @@ from daemon.duties import (
     overall_of,
     pairs_of_job,
     price_of,
+    require_work,
 )
 from daemon.errors import UserError
 from daemon.gate import hindrance
@@ -37,7 +38,7 @@ from daemon.quiet import Quiet
 from daemon.rounds import Outcome as RunOutcome
 from daemon.rounds import Rounds
 from daemon.runs import finished_record, outcome_of, started_record
-from daemon.schedule import Due
+from daemon.schedule import Due, Job
 from daemon.supervise import Recording, model_labels, streams_of
 from daemon.treasury import Treasury, spending_record
 from daemon.workers import rounds_beside
@@ -46,6 +47,11 @@ from measure.wire import Record
 
 AGENDA_S = 5.0
 """How often it is told what is due next."""
+ALIVE_S = 10.0
+"""How often it is written down that this program runs."""
+LOOK_S = 0.2
+"""How often it is looked whether somebody asks for a reload over HTTP, and whether what hindered
+all recording is over."""
 
 
 @dataclass(slots=True)
@@ -55,6 +61,7 @@ class Generation:
     number: int
     plan: Plan
     dispatcher: Dispatcher
+    jobs: frozenset[Job]
 
 
 class Service:
@@ -79,6 +86,9 @@ class Service:
         self._notifier = notifier
         self._treasury = treasury
         self._begun = 0
+        self._wanted = trio.Event()
+        """Somebody wants the configuration to be taken again."""
+        self._living = False
         self._engines: Engines
         self._generations: trio.Nursery
         self._bench: Bench
@@ -88,36 +98,56 @@ class Service:
         async with engines() as self._engines, trio.open_nursery() as generations:
             self._generations = generations
             self._bench = ours
-            await generations.start(self._generation, plan)
-            self._tell_configured(plan)
+            await generations.start(self._generation, plan, 0)
             if missed_since_ns is not None and self.current is not None:
                 self.current.dispatcher.count_missed(missed_since_ns)
-            self._notifier.ready(self._status(plan))
+            self._living = True
+            if not self.ending:
+                self._notifier.ready(self._status(plan))
 
-    async def reload(self) -> bool:
+    def want_reload(self) -> None:
+        """Have the configuration taken again, soon; wanted again meanwhile, it is done again."""
+        self._wanted.set()
+
+    async def reload_when_wanted(self) -> None:
+        """Take the configuration again whenever that is wanted, one time after the other."""
+        heeded, handoff = 0, self._recording.handoff
+        while True:
+            if handoff is not self._recording.handoff:  # a new exporter process counts from 0
+                heeded, handoff = 0, self._recording.handoff
+            asked = handoff.reloads_asked
+            if self._living and (asked > heeded or self._wanted.is_set()):
+                heeded, self._wanted = asked, trio.Event()
+                await self._reload(asked)
+            with trio.move_on_after(LOOK_S):
+                await self._wanted.wait()
+                await trio.sleep(0 if self._living else LOOK_S)
+
+    async def _reload(self, asked: int) -> None:
         """Read the configuration again and take it, if it is without mistakes.
 
-        Clips are read and surveyed in a thread: what is being measured goes on meanwhile.
+        Clips are read and surveyed in a thread, an ordinary one: what is being measured goes on
+        meanwhile. ``asked``: how often that was asked for over HTTP before.
         """
-        self._notifier.reloading(now_ns())
+        if not self.ending:
+            self._notifier.reloading(now_ns())
         try:
-            plan = await trio.to_thread.run_sync(self._reread)
-            if not plan.targets:
-                raise UserError("there is no model left to measure")
+            plan = await trio.to_thread.run_sync(self._reread, abandon_on_cancel=True)
             self._require_same_process(plan)
-            assignments_of(plan)
-            old = self.current
-            await self._generations.start(self._generation, plan)
+            require_work(plan)
+            if self.ending:
+                raise UserError("the program is ending")
+            await self._generations.start(self._generation, plan, asked)
         except UserError as error:
-            self._tell_refused(str(error))
-            self._notifier.ready("the newest configuration was not taken")
-            return False
-        if old is not None:
-            old.dispatcher.retire()
-        self._tell_configured(plan)
+            self._tell_refused(str(error), asked)
+            self._tell_manager("the newest configuration was not taken")
+            return
         self._recording.log("info", "configuration_taken", path=self._path)
-        self._notifier.ready(self._status(plan))
-        return True
+        self._tell_manager(self._status(plan))
+
+    def _tell_manager(self, status: str) -> None:
+        if not self.ending:
+            self._notifier.ready(status)
 
     def drain(self) -> None:
         """Begin nothing more; ``live`` ends when the sessions that go on are over."""
@@ -125,6 +155,15 @@ class Service:
         self._notifier.stopping(f"{len(self.state.running)} runs are being ended")
         if self.current is not None:
             self.current.dispatcher.retire()
+
+    async def tell_when_recordable(self) -> None:
+        """Wake whoever waits for the journal as soon as it takes records again, for ever."""
+        hindered = False
+        while True:
+            was, hindered = hindered, self._journal_full() or self._exporter_gone()
+            if was and not hindered:
+                self.state.tell_change()
+            await trio.sleep(LOOK_S)
 
     def next_due_ns(self) -> int | None:
         """When the next run is due, in nanoseconds since 1970."""
@@ -144,21 +183,33 @@ class Service:
     # One generation
 
     async def _generation(
-        self, plan: Plan, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+        self,
+        plan: Plan,
+        asked: int,
+        *,
+        task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
     ) -> None:
-        """Do what ``plan`` asks for until it is retired. Raises UserError before it has begun."""
+        """Do what ``plan`` asks for until it is retired. Raises UserError before it has begun.
+
+        The one before it is retired, and what is configured is told, in one step: no run begins
+        under both, and no series of the new plan is met before it is known.
+        """
         self._begun += 1
         number = self._begun
         prefix = "" if number == 1 else f"{number}."
         targets = await self._engines.targets(plan.targets)
         async with rounds_beside(plan, targets, self._recording, self._bench, prefix) as rounds:
-            dispatcher = Dispatcher(self._duty(plan, rounds), self.state)
-            generation = Generation(number, plan, dispatcher)
-            self.current = generation
+            duty = self._duty(plan, rounds)
+            dispatcher = Dispatcher(duty, self.state)
+            jobs = frozenset(assignment.job for assignment in duty.assignments)
+            before, self.current = self.current, Generation(number, plan, dispatcher, jobs)
+            if before is not None:
+                before.dispatcher.retire()
             if self.ending:
-                generation.dispatcher.retire()
+                dispatcher.retire()
+            self._tell_configured(plan, asked)
             task_status.started()
-            await generation.dispatcher.work()
+            await dispatcher.work()
 
     def _duty(self, plan: Plan, rounds: Rounds) -> Duty:
         settings = plan.settings
@@ -178,17 +229,18 @@ class Service:
             self._settled,
             now_ns,
             wall_ns,
+            self._exporter_gone,
         )
 
     async def _run(self, plan: Plan, rounds: Rounds, due: Due) -> Outcome:
-        """One model with one corpus, clip after clip."""
+        """One model with one corpus, clip after clip, for as long as anybody wants it."""
         run_id, started_ns = new_id(), now_ns()
         pairs = pairs_of_job(plan, due.job, due.wall_ns)
         self._recording.put(started_record(due.job, run_id, len(pairs)))
         outcome = RunOutcome()
         try:
             for nth, pair in enumerate(pairs):
-                if self.ending:
+                if self.ending or not self._is_wanted(due.job):
                     outcome.unmeasured += len(pairs) - nth
                     break
                 await rounds.measure_some(run_id, [pair], outcome)
@@ -196,9 +248,15 @@ class Service:
             self._recording.put(finished_record(due.job, run_id, started_ns, outcome))
         return outcome_of(outcome.measured, price_of(plan.settings, due.job.model))
 
+    def _is_wanted(self, job: Job) -> bool:
+        """The plan that is in force now asks for this job as well."""
+        return self.current is None or job in self.current.jobs
+
     def _journal_full(self) -> bool:
-        handoff = self._recording.handoff
-        return hindrance(handoff.report, alive=handoff.alive) is not None
+        return hindrance(self._recording.report, alive=self._recording.alive) is not None
+
+    def _exporter_gone(self) -> bool:
+        return self._recording.hindrance is not None
 
     async def _settled(self) -> None:
         await self._treasury.keep()
@@ -232,11 +290,12 @@ class Service:
             "paused_until_unix_s": {name: until / SECOND for name, until in paused.items()},
         }
 
-    def _tell_configured(self, plan: Plan) -> None:
+    def _tell_configured(self, plan: Plan, asked: int) -> None:
         self._recording.put(
             {
                 "k": "configured",
                 "t": now_ns(),
+                "asked": asked,
                 "successful": True,
                 "error": None,
                 "text": dumped(plan.settings),
@@ -258,11 +317,12 @@ class Service:
         for line in plan.skipped:
             self._recording.log("warning", "model_skipped", reason=line)
 
-    def _tell_refused(self, error: str) -> None:
+    def _tell_refused(self, error: str, asked: int) -> None:
         self._recording.put(
             {
                 "k": "configured",
                 "t": now_ns(),
+                "asked": asked,
                 "successful": False,
                 "error": error,
                 "wall_unix_ns": wall_ns(),
@@ -312,8 +372,18 @@ async def engines() -> AsyncIterator[Engines]:
         yield Engines(stack)
 
 
-async def keep_alive_mark(path: Path, write: Callable[[Path, bytes], None]) -> None:
-    """Leave the moment behind, once a minute, so that a restart knows what it has missed."""
+Write = Callable[[Path, bytes], None]
+"""Replaces a file as a whole. Raises OSError."""
+
+
+async def keep_alive_mark(path: Path, write: Write) -> None:
+    """Leave the moment behind, often enough for a restart to know what it has missed."""
     while True:
-        await trio.to_thread.run_sync(write, path, str(wall_ns()).encode())
-        await trio.sleep(60.0)
+        await trio.to_thread.run_sync(leave_alive_mark, path, write)
+        await trio.sleep(ALIVE_S)
+
+
+def leave_alive_mark(path: Path, write: Write) -> None:
+    """Leave the moment behind; a full disk keeps us from that, and from nothing else."""
+    with suppress(OSError):
+        write(path, str(wall_ns()).encode())

@@ -19,6 +19,7 @@ from dataclasses import asdict, dataclass, replace
 
 import trio
 
+from daemon.budget import cost_usd
 from daemon.kernel_stamps import SentStamp
 from daemon.mask import masked
 from daemon.order import Bench, Link, LinkFailed, Order
@@ -134,10 +135,10 @@ class _Session:
         """The measurement of each turn, in their order; they are recorded with this."""
         self._recorder.flush()
         measurements = [self._measurement(turn) for turn in self._watch.begun]
-        *earlier, last = [finish_record(one, self._bench.now_ns()) for one in measurements]
-        for record in earlier:
-            self._bench.recorder.put(record | {"k": "turn_finished"})
-        self._bench.recorder.put(last)
+        price = self._order.price_usd_per_1000_min
+        *earlier, last = finish_records(measurements, self._bench.now_ns(), price)
+        for record in (*earlier, last):
+            self._bench.recorder.put(record)
         return measurements
 
     def _measurement(self, turn: Turn) -> Measurement:
@@ -437,6 +438,7 @@ class _Session:
             "rule": {name: _plain(value) for name, value in asdict(order.rule).items()},
             "wall_unix_ns": self._started_wall_ns,
             "signature": order.signature,
+            "price_usd_per_1000_min": order.price_usd_per_1000_min,
         }
 
 
@@ -530,6 +532,17 @@ class _Audio:
             frame = next(self._frames)
         self._last = frame
         return frame
+
+
+def finish_records(
+    measurements: Sequence[Measurement], now_ns: int, price_usd_per_1000_min: float | None
+) -> list[Record]:
+    """The end of one session: a record for each turn, and the last has the cost of them all."""
+    *earlier, last = [finish_record(one, now_ns) for one in measurements]
+    sent_s = max(one.circumstances.sent_ms for one in measurements) / 1000
+    price = price_usd_per_1000_min
+    cost = None if price is None else cost_usd(sent_s, price)
+    return [*(one | {"k": "turn_finished"} for one in earlier), last | {"cost_usd": cost}]
 
 
 def finish_record(measurement: Measurement, now_ns: int) -> Record:

@@ -12,14 +12,23 @@ from daemon.errors import UserError
 FIRST_FD = 3
 
 
+def is_given(environment: Mapping[str, str]) -> bool:
+    """Something was handed over to this very process."""
+    for_us = environment.get("LISTEN_PID") == str(os.getpid())
+    return for_us and environment.get("LISTEN_FDS", "0") != "0"
+
+
 def given_socket(environment: Mapping[str, str]) -> int:
     """The number of the one socket that was handed over. Raises UserError where there is none."""
-    for_us = environment.get("LISTEN_PID") == str(os.getpid())
-    count = environment.get("LISTEN_FDS", "0") if for_us else "0"
-    if count != "1":
+    if not is_given(environment):
         raise UserError(
             "--web.systemd-socket: systemd hands over no socket; start the .socket unit first "
             "(speechbench unit install writes it), or listen with --web.listen-address"
+        )
+    if environment["LISTEN_FDS"] != "1":
+        raise UserError(
+            f"--web.systemd-socket: systemd hands over {environment['LISTEN_FDS']} sockets; "
+            "leave one ListenStream in the .socket unit"
         )
     try:
         with socket.socket(fileno=os.dup(FIRST_FD)) as given:

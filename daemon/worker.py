@@ -4,7 +4,9 @@
     exporter process <── records ──┘
 
 It lives exactly as long as the main process: it ends, orderly, when the control socket does,
-whether the main process says so or is killed. Keys come over that socket and stand nowhere else.
+whether the main process says so or is killed. Where the exporter process has ended it begins
+nothing more, ends what it is in the middle of, and ends: the main process starts another, with a
+hand-off to the next exporter process. Keys come over that socket and stand nowhere else.
 """
 
 import os
@@ -62,6 +64,7 @@ async def _live(sock: socket.socket) -> None:
         return  # the main process is gone already
     handoff = Handoff(socket.socket(fileno=assignment.handoff_fd))
     records = Records(handoff, assignment.name)
+    records.replaced = assignment.replaced
     await _work(control, assignment.plan, records)
     handoff.goodbye(GOODBYE_S)
     handoff.close()
@@ -75,11 +78,20 @@ async def _work(control: Control, plan: Plan, records: Records) -> None:
         nursery.start_soon(outbox.run)
         hand = Hand(control, plan, ours, records, outbox)
         outbox.put(Ready())
+        if records.replaced:
+            nursery.start_soon(_leave_when_unrecorded, hand, records, control)
         while isinstance(work := await control.receive(), Work):
             nursery.start_soon(hand.measure, work)
         signal.setitimer(signal.ITIMER_REAL, LAST_S)
         nursery.cancel_scope.cancel()
     await outbox.flush()
+
+
+async def _leave_when_unrecorded(hand: "Hand", records: Records, control: Control) -> None:
+    """Nobody takes the records any more: end, as if the main process had said so."""
+    while records.handoff.alive or hand.open:  # noqa: ASYNC110  it is found out by a send
+        await trio.sleep(DRAIN_S)
+    control.hear_no_more()
 
 
 class Hand:
@@ -93,17 +105,25 @@ class Hand:
         self._bench = ours
         self._records = records
         self._outbox = outbox
-        self._gate = Gate(records.handoff, records.log)
+        self.open: set[str] = set()
+        """The sessions that it is in the middle of."""
+        self._gate = Gate(
+            records.handoff,
+            records.log,
+            lambda: "exporter_gone" if records.replaced and not records.handoff.alive else None,
+        )
 
     async def measure(self, work: Work) -> None:
         """Measure all of it, and say when all of it is on the disk."""
 
         async def begin(pair: Pair, session_id: str) -> None:
             await self._gate.passed()
+            self.open.add(session_id)
             await self._control.send(Begun(work.work_id, pair, session_id))
             await trio.lowlevel.checkpoint_if_cancelled()
 
         def measured(pair: Pair, measurement: Measurement) -> None:
+            self.open.discard(measurement.session_id)
             self._outbox.put(Measured(work.work_id, pair, measurement))
 
         await measure_pairs(

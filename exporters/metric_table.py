@@ -76,7 +76,7 @@ CLOSED = {
     "code": CLOSE_CODES,
     "why": (
         *("still_running", "provider_busy", "too_many", "provider_paused", "over_budget"),
-        *("journal_full", "selftest", "not_running", OTHER),
+        *("journal_full", "exporter_gone", "selftest", "not_running", OTHER),
     ),
     "period": ("day", "month"),
     "measure": ("time_to_final", "time_to_first_partial"),

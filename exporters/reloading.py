@@ -2,7 +2,7 @@
 
 web thread ── ask ──> measuring process reads the file ──> record ``configured`` ──> answer
 
-The record says how many askings it answers: one that was begun earlier answers none that came later.
+The record says how many askings it answers: one begun earlier answers none that came later.
 """
 
 import threading

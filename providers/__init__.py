@@ -6,11 +6,14 @@ CATALOG is the only list of models there is. To add one: write its file, add its
 from functools import partial
 
 from providers.assemblyai import AssemblyAI
+from providers.aws import Transcribe
+from providers.azure import Azure
 from providers.cartesia import Cartesia
 from providers.cartesia_turns import CartesiaTurns
 from providers.codec import Model
 from providers.deepgram import Deepgram
 from providers.deepgram_flux import Flux
+from providers.deepgram_flux_turns import FluxTurns
 from providers.elevenlabs import ElevenLabs
 from providers.families_realtime import Realtime
 from providers.fireworks import Fireworks
@@ -55,6 +58,12 @@ CATALOG: dict[str, Model] = {
         fake="deepgram-flux",
         transcripts=("deepgram_flux",),
     ),
+    "deepgram/flux-general-en-turns": Model(
+        partial(FluxTurns, model="flux-general-en"),
+        "Deepgram Flux (English), turns ended by the model",
+        fake="deepgram-flux",
+        transcripts=("deepgram_fluxturns",),
+    ),
     "assemblyai/universal-streaming-english": Model(
         partial(AssemblyAI, model="universal-streaming-english"),
         "AssemblyAI Universal-Streaming (English)",
@@ -65,6 +74,9 @@ CATALOG: dict[str, Model] = {
     ),
     "assemblyai/u3-rt-pro": Model(
         partial(AssemblyAI, model="u3-rt-pro"), "AssemblyAI Universal-3 Pro Streaming"
+    ),
+    "assemblyai/universal-3-6-pro": Model(
+        partial(AssemblyAI, model="universal-3-6-pro"), "AssemblyAI Universal-3.6 Pro Streaming"
     ),
     "speechmatics/enhanced": Model(
         partial(Speechmatics, model="enhanced"), "Speechmatics Enhanced"
@@ -149,4 +161,6 @@ CATALOG: dict[str, Model] = {
     "revai/reverb": Model(partial(RevAi, transcriber="machine_v2"), "Rev.ai Reverb"),
     "fireworks/asr-large": Model(partial(Fireworks, model="asr-large"), "Fireworks ASR large"),
     "fireworks/asr-v2": Model(partial(Fireworks, model="asr-v2"), "Fireworks ASR v2"),
+    "aws/transcribe": Model(Transcribe, "Amazon Transcribe streaming"),
+    "azure/conversation": Model(Azure, "Azure Speech, conversation"),
 }

@@ -29,13 +29,17 @@ NAMED_ERRORS = {
     "3009": FaultKind.RATE,
 }
 CLOSES = {int(code): kind for code, kind in NAMED_ERRORS.items() if code.isdigit()}
-SIX = ("en", "es", "fr", "de", "it", "pt")
-LANGUAGES = {
-    "universal-streaming-english": ("en",),
-    "universal-streaming-multilingual": SIX,
-    "u3-rt-pro": SIX,
-}
 SECOND_HAND = Source("apiscout.dev, comparison of speech-to-text APIs", "2026")
+LISTED = Source("assemblyai.com/pricing, Universal-3.6 Pro Realtime", "2026-10-07")
+OPEN = "minute of open stream"
+SIX = ("en", "es", "fr", "de", "it", "pt")
+MODELS: dict[str, tuple[tuple[str, ...], Price | None]] = {
+    "universal-streaming-english": (("en",), Price(2.5, SECOND_HAND, OPEN)),
+    "universal-streaming-multilingual": (SIX, Price(2.5, SECOND_HAND, OPEN)),
+    "u3-rt-pro": (SIX, None),
+    "universal-3-6-pro": (("multi",), Price(7.5, LISTED, OPEN)),
+}
+"""Their languages and what they cost."""
 NOTICES = frozenset({"SpeechStarted", "Warning", "Heartbeat", "SpeakerRevision"})
 
 
@@ -68,10 +72,9 @@ class AssemblyAI(JsonCodec):
     )
 
     def __init__(self, options: Options, *, model: str = "universal-streaming-english") -> None:
-        languages = LANGUAGES.get(model, ())
+        languages, price = MODELS.get(model, ((), None))
         if languages == ("en",) and options.language.partition("-")[0] != "en":
             raise ValueError(f"AssemblyAI: {model} understands English alone")
-        price = None if model == "u3-rt-pro" else Price(2.5, SECOND_HAND, "minute of open stream")
         self.facts = replace(self.facts, languages=languages, price=price)
         settings = {
             "sample_rate": str(self.facts.audio.rate_hz),

@@ -41,10 +41,6 @@ FACTS = Facts(
     limits=Limits(idle_s=180.0, streams=12),
     languages=("en",),
     prompt="keyterm",
-    price=Price(
-        6.5,
-        Source("docs.cartesia.ai/pricing: three credits a second, ink-whisper takes one", "2026"),
-    ),
     sources=(
         Source("cartesia-python, its client for speech to text", "2026-08-14"),
         Source("docs.cartesia.ai: realtime STT, limits, pricing", "2026"),
@@ -52,6 +48,7 @@ FACTS = Facts(
     why="finalize is what its maker recommends where the client knows when speech has ended; "
     "flush_done tells an empty answer from a late one.",
     awaits=(
+        "What a credit costs: ink-2 takes three for a second of audio, ink-whisper one.",
         "Which Cartesia-Version is current, and whether close is taken or only the older done.",
         "Which errors tell of a wrong key, of no credits and of too many streams.",
         "How long silence may last: three minutes, or twenty seconds as older pages have it.",

@@ -56,14 +56,16 @@ class Flux(JsonCodec):
         ),
     )
 
+    turns = (("eot_threshold", "1.0"), ("eot_timeout_ms", "30000"))
+    """When the model may end a turn by itself."""
+
     def __init__(self, options: Options, *, model: str = "flux-general-en") -> None:
         language = options.language.partition("-")[0]
         settings = {
             "model": model,
             "encoding": "linear16",
             "sample_rate": str(self.facts.audio.rate_hz),
-            "eot_threshold": "1.0",
-            "eot_timeout_ms": "30000",
+            **dict(self.turns),
         }
         if model == MULTI:
             self.facts = replace(self.facts, languages=("multi",), price=Price(7.8, PRICED))

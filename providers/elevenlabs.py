@@ -31,10 +31,8 @@ NAMED_ERRORS = {
     "insufficient_audio_activity": FaultKind.TIMEOUT,
     "input_error": FaultKind.PROTOCOL,
     "chunk_size_exceeded": FaultKind.PROTOCOL,
-    "transcriber_error": FaultKind.SERVER,
-    "error": FaultKind.SERVER,
 }
-"""Also all kinds of message that are failures."""
+"""By the type of the message; of any other type with an ``error``, it is the server's."""
 
 
 class ElevenLabs(JsonCodec):
@@ -70,10 +68,9 @@ class ElevenLabs(JsonCodec):
     )
 
     def __init__(self, options: Options, *, model: str = "scribe_v2_realtime") -> None:
-        self._rate_hz = self.facts.audio.rate_hz
         settings = {
             "model_id": model,
-            "audio_format": f"pcm_{self._rate_hz}",
+            "audio_format": f"pcm_{self.facts.audio.rate_hz}",
             "commit_strategy": "manual",
             "include_timestamps": "false",
             "include_language_detection": "false",
@@ -100,7 +97,7 @@ class ElevenLabs(JsonCodec):
 
     def _chunk(self, audio: str, *, commit: bool) -> Message:
         chunk = {"message_type": "input_audio_chunk", "audio_base_64": audio}
-        return compact({**chunk, "commit": commit, "sample_rate": self._rate_hz})
+        return compact({**chunk, "commit": commit, "sample_rate": self.facts.audio.rate_hz})
 
     def read(self, said: dict[str, object], at_ns: int) -> Iterator[Event]:
         match said:
@@ -119,8 +116,8 @@ class ElevenLabs(JsonCodec):
                 yield StreamReady(at_ns)
             case {"message_type": "commit_throttled" as name}:
                 yield ForceRejected(at_ns, name)
-            case {"message_type": str(name), **rest} if name in NAMED_ERRORS:
-                raise self.facts.errors.error(name, rest.get("error"))
+            case {"message_type": str(name), "error": words} if words:
+                raise self.facts.errors.error(name, words)
             case {"message_type": "partial_transcript" | "committed_transcript"}:
                 raise no_sense("a transcript without its text")
             case {"message_type": str(name)}:

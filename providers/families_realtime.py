@@ -51,7 +51,7 @@ class Dialect:
     url: str
     facts: Facts
     settings: Mapping[str, str] = field(default_factory=dict)
-    """In the address; ``{language}`` stands for the language."""
+    """In the address; ``{language}`` stands for the language, without its region."""
     headers: Mapping[str, str] = field(default_factory=lambda: {"Authorization": "Bearer {key}"})
     """``{key}`` stands for the key; without a key no header that names it is sent."""
     session: Mapping[str, object] | None = None

@@ -96,7 +96,7 @@ class Fireworks(JsonCodec):
 
     def _segments(self, segments: list[object], at_ns: int) -> Iterator[Event]:
         """What has changed. The later ones settle the earlier ones."""
-        now = dict(sorted(_segment(one) for one in segments))
+        now = dict(_segment(one) for one in segments)
         self._newest = max([self._newest, *now])
         open_ones = {name: (text, False) for name, text in self._open.items()}
         for name, (text, complete) in sorted((open_ones | now).items()):

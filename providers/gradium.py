@@ -77,6 +77,7 @@ class Gradium(JsonCodec):
             "Whether flush_id may be a string; its newest page shows a number.",
             "How long after flushed words may still come: 100 ms are waited for elsewhere.",
             "Which words tell of a wrong key, of no credits and of too many streams.",
+            "What a credit costs: it takes three for a second of audio.",
         ),
     )
 

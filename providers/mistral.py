@@ -35,6 +35,7 @@ URL = "wss://api.mistral.ai"
 PATH = "/v1/audio/transcriptions/realtime"
 DELAY_MS = 480
 """How far the text stays behind the audio; the maker's own choice."""
+VOXTRAL_LANGUAGES = ("en", "fr", "es", "de", "ru", "zh", "ja", "it", "pt", "nl", "ar", "hi", "ko")
 PRICED = {
     "voxtral-mini-transcribe-realtime-3-0": Price(
         8.0, Source("docs.mistral.ai, page of the model", "2026-10-20")
@@ -56,7 +57,7 @@ class Mistral(JsonCodec):
         forcing=Forcing(unanswered="done without text"),
         limits=Limits(idle_s=30.0),
         errors=ErrorMap({"3804": FaultKind.TIMEOUT, "invalid_request": FaultKind.PROTOCOL}),
-        languages=("en", "fr", "es", "de", "ru", "zh", "ja", "it", "pt", "nl", "ar", "hi", "ko"),
+        languages=VOXTRAL_LANGUAGES,
         sources=(
             Source("mistralai/client-python, realtime", "2026-06-30"),
             Source("pipecat's, LiveKit's and Coval benchmarks' clients", "2026-08-21"),

@@ -47,7 +47,7 @@ def openai(model: str, *, live: bool) -> Dialect:
         ),
         ending=Ending.HANG_UP,
         errors=ErrorMap(NAMED_ERRORS),
-        languages=("multi", "en"),
+        languages=("multi",),
         prompt="keywords and languages" if live else "prompt, free text",
         price=BY_MINUTE if live else None,
         sources=(GUIDE, COMMIT_EMPTY),

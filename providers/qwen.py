@@ -24,29 +24,7 @@ ERRORS = ErrorMap(
         "Throttling.AllocationQuota": FaultKind.QUOTA,
     }
 )
-LANGUAGES = (
-    "zh",
-    "yue",
-    "en",
-    "ja",
-    "de",
-    "ko",
-    "ru",
-    "fr",
-    "pt",
-    "ar",
-    "it",
-    "es",
-    "hi",
-    "id",
-    "th",
-    "tr",
-    "uk",
-    "vi",
-    "cs",
-    "da",
-    "fil",
-)
+LANGUAGES = "zh yue en ja de ko ru fr pt ar it es hi id th tr uk vi cs da fil"
 FACTS = Facts(
     rule=Rule(Flow.FORCED, FinalRule.ITEM),
     audio=AudioFormat(rate_hz=RATE_HZ, chunk_ms=100, base64=True),
@@ -56,7 +34,7 @@ FACTS = Facts(
     text_mode=TextMode.CUMULATIVE,
     forcing=Forcing(unanswered="an error"),
     errors=ERRORS,
-    languages=LANGUAGES,
+    languages=tuple(LANGUAGES.split()),
     prompt="corpus.text, free text",
     price=Price(
         5.4, Source("Model Studio, Qwen realtime recognition, international", "2026-03-15")

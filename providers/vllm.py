@@ -28,6 +28,7 @@ from providers.codec import (
 )
 from providers.families import no_sense
 from providers.families_realtime import BUFFER, Dialect, Realtime
+from providers.mistral import VOXTRAL_LANGUAGES
 
 FACTS = Facts(
     rule=Rule(Flow.FORCED, FinalRule.NEXT),
@@ -47,7 +48,7 @@ FACTS = Facts(
             "processing_error": FaultKind.SERVER,
         }
     ),
-    languages=("multi",),
+    languages=VOXTRAL_LANGUAGES,
     sources=(Source("vLLM: entrypoints/openai/realtime/connection.py", "2026"),),
     why=(
         "The commit with final ends the utterance and done is its text. No silence follows: it"

@@ -30,33 +30,7 @@ URL = "wss://api.x.ai"
 PATH = "/v1/stt"
 ENDPOINTING_MS = 10
 """Silence that ends an utterance; the maker's own choice."""
-LANGUAGES = (
-    "ar",
-    "cs",
-    "da",
-    "nl",
-    "en",
-    "fil",
-    "fr",
-    "de",
-    "hi",
-    "id",
-    "it",
-    "ja",
-    "ko",
-    "mk",
-    "ms",
-    "fa",
-    "pl",
-    "pt",
-    "ro",
-    "ru",
-    "es",
-    "sv",
-    "th",
-    "tr",
-    "vi",
-)
+LANGUAGES = "ar cs da nl en fil fr de hi id it ja ko mk ms fa pl pt ro ru es sv th tr vi"
 DOCS = "docs.x.ai, speech to text, streaming"
 
 
@@ -70,7 +44,7 @@ class Xai(JsonCodec):
         greets=True,
         natural_endpointing=f"on: after {ENDPOINTING_MS} ms of silence",
         limits=Limits(streams=100),
-        languages=LANGUAGES,
+        languages=tuple(LANGUAGES.split()),
         prompt="keyterm, up to 100 of 50 characters",
         price=Price(3.33, Source("docs.x.ai, models and pricing", "2026-04-15")),
         sources=(Source(DOCS, "2026"), Source("LiveKit's client", "2026-08-22")),

@@ -17,14 +17,14 @@ import trio
 
 from daemon.clock import HostClock, now_ns, wall_ns
 from daemon.config import Settings, settings_with
-from daemon.duties import assignments_of
+from daemon.duties import require_work
 from daemon.errors import UserError
 from daemon.notify import Notifier
 from daemon.plan import Plan, configured_plan
 from daemon.selftest.repeat import keep_tested
-from daemon.service import Service, keep_alive_mark
+from daemon.service import Service, keep_alive_mark, leave_alive_mark
 from daemon.small_file import replace_file
-from daemon.sockets import given_socket
+from daemon.sockets import given_socket, is_given
 from daemon.supervise import Recording, bench, exporter_settings, start_exporter
 from daemon.treasury import Treasury
 from daemon.watchdog import feed_watchdog
@@ -34,8 +34,6 @@ from pacer.pace import Pacer
 
 HELP = "measure on and on, for Prometheus, logs and journal"
 UNRECORDED = 3
-LOOK_S = 0.2
-"""How often it is looked whether somebody has asked for a reload over HTTP."""
 ALIVE = "alive"
 """The file that holds when this program was last running."""
 
@@ -73,7 +71,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--web.systemd-socket",
         dest="systemd_socket",
         action="store_true",
-        help="serve on the socket that systemd hands over, instead of listening",
+        help="serve on the socket that systemd hands over, and on nothing else; "
+        "without this: on such a socket where there is one",
     )
     parser.add_argument(
         "--log.level", dest="log_level", choices=("debug", "info", "warning", "error")
@@ -84,24 +83,36 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Measure until told to stop. Raises UserError."""
     plan = configured_plan(args.config, os.environ, partial(_overruled, args=args))
-    if not plan.targets:
-        raise UserError("\n".join([*plan.skipped, "there is no model left to measure"]))
-    assignments_of(plan)
+    require_work(plan)
     web = WebOptions(
         config_file=None if args.web_config is None else str(args.web_config.absolute()),
         lifecycle=args.lifecycle,
-        listen_fd=given_socket(os.environ) if args.systemd_socket else None,
+        listen_fd=given_socket(os.environ) if args.systemd_socket or is_given(os.environ) else None,
     )
-    listen = "" if args.systemd_socket else plan.settings.web.listen
+    listen = plan.settings.web.listen if web.listen_fd is None else ""
     recording = start_exporter(exporter_settings(plan, listen, web=web))
     try:
         trio.run(_measure, args, plan, recording, clock=HostClock())
+    except ExceptionGroup as group:
+        raise _in_one_line(group) from group
     finally:
         recording.stop()
     if not recording.confirmed:
         sys.stderr.write(f"speechbench: not all is in the journal: {recording.losses}\n")
         return UNRECORDED
     return 0
+
+
+def _in_one_line(group: ExceptionGroup[Exception]) -> Exception:
+    """What a person can mend, such as a recogniser that does not start; else all of it."""
+    mine, others = group.split(UserError)
+    if mine is None or others is not None:
+        return group
+    first: BaseException = mine
+    while isinstance(first, BaseExceptionGroup):
+        first = first.exceptions[0]
+    assert isinstance(first, UserError), "only these were split off"
+    return first
 
 
 def _overruled(settings: Settings, *, args: argparse.Namespace) -> Settings:
@@ -125,8 +136,10 @@ async def _measure(args: argparse.Namespace, plan: Plan, recording: Recording) -
     service = Service(reread, str(args.config or "built-in"), recording, notifier, treasury)
     missed_since_ns = _last_alive(directory / ALIVE)
     async with bench(recording) as ours, trio.open_nursery() as beside:
-        beside.start_soon(_heed_signals, service, beside.cancel_scope, recording)
-        beside.start_soon(_heed_requests, service, recording)
+        await beside.start(_heed_signals, service, beside.cancel_scope, recording)
+        beside.start_soon(recording.keep_recording)
+        beside.start_soon(service.reload_when_wanted)
+        beside.start_soon(service.tell_when_recordable)
         beside.start_soon(service.tell_agenda)
         beside.start_soon(keep_alive_mark, directory / ALIVE, replace_file)
         beside.start_soon(keep_tested, plan.known_error, service.quiet(), recording, now_ns)
@@ -134,6 +147,7 @@ async def _measure(args: argparse.Namespace, plan: Plan, recording: Recording) -
         _tell_ready(plan, recording)
         await service.live(plan, ours, missed_since_ns)
         beside.cancel_scope.cancel()
+    leave_alive_mark(directory / ALIVE, replace_file)
 
 
 def _tell_ready(plan: Plan, recording: Recording) -> None:
@@ -156,18 +170,21 @@ async def _feed(notifier: Notifier, pacer: Pacer, recording: Recording) -> None:
     def complain(reason: str) -> None:
         recording.log("error", "watchdog_withheld", reason=reason)
 
-    await feed_watchdog(
-        notifier, pacer, lambda: recording.handoff.report.received, complain=complain
-    )
+    await feed_watchdog(notifier, pacer, lambda: recording.received, complain=complain)
 
 
 async def _heed_signals(
-    service: Service, everything: trio.CancelScope, recording: Recording
+    service: Service,
+    everything: trio.CancelScope,
+    recording: Recording,
+    *,
+    task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
 ) -> None:
     with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM, signal.SIGHUP) as signals:
+        task_status.started()
         async for number in signals:
             if number == signal.SIGHUP:
-                await service.reload()
+                service.want_reload()
                 continue
             recording.log("info", "shutdown_started", signal=signal.Signals(number).name)
             if number == signal.SIGTERM and not service.ending:
@@ -175,16 +192,6 @@ async def _heed_signals(
                 continue
             everything.cancel()
             return
-
-
-async def _heed_requests(service: Service, recording: Recording) -> None:
-    """Reload whenever somebody has asked the exporter process for it."""
-    heeded = 0
-    while True:
-        if recording.handoff.reloads_asked > heeded:
-            heeded = recording.handoff.reloads_asked
-            await service.reload()
-        await trio.sleep(LOOK_S)
 
 
 def _last_alive(path: Path) -> int | None:

@@ -5,6 +5,8 @@ script of words over audio time, and does wrong whatever it is told to.
 """
 
 from daemon.fakes.assemblyai import FakeAssemblyAI
+from daemon.fakes.aws import FakeAws
+from daemon.fakes.azure import FakeAzure
 from daemon.fakes.cartesia import FakeCartesia
 from daemon.fakes.deepgram import FakeDeepgram
 from daemon.fakes.deepgram_flux import FakeDeepgramFlux
@@ -72,6 +74,8 @@ FAKES: dict[str, type[Fake]] = {
     "inworld": FakeInworld,
     "revai": FakeRevAi,
     "sarvam": FakeSarvam,
+    "aws": FakeAws,
+    "azure": FakeAzure,
 }
 """Every fake by the name of its provider."""
 

@@ -27,8 +27,10 @@ class FakeDeepgramFlux(TalkingFake):
         _, _, key = request.headers.get("authorization", "").partition(" ")
         if not self.is_good(key):
             return _refusal(401, "INVALID_AUTH")
-        wrong = _wrong(query_of(request))
-        return _refusal(400, wrong) if wrong else Turns()
+        settings = query_of(request)
+        wrong = _wrong(settings)
+        natural = float(settings.get("eot_threshold", "0.7")) < 1.0 if not wrong else False
+        return _refusal(400, wrong) if wrong else Turns(forces=not natural)
 
 
 def _wrong(settings: dict[str, str]) -> str | None:
@@ -61,7 +63,9 @@ def _refusal(status: int, why: str) -> HttpResponse:
 class Turns(Talker):
     """One stream."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, forces: bool) -> None:
+        self.forces = forces
+        """Else it ends turns by itself, and a force is as good as none."""
         self._said = 0
         self._turn = 0
         self._open = False
@@ -84,7 +88,8 @@ class Turns(Talker):
             yield self._message("Warning", code="FORCE_END_TURN_NO_ACTIVE_TURN")
             return
         event = "EndOfTurn" if final else "Update" if self._open else "StartOfTurn"
-        more = {"trigger": "manual" if marked else "timeout"} if final else {}
+        natural = "timeout" if self.forces else "model"
+        more = {"trigger": "manual" if marked else natural} if final else {}
         yield self._info(event, text, audio_ms, **more)
         self._open = not final
         self._turn += final

@@ -95,7 +95,7 @@ def _script(asked: ScriptSection) -> Script:
     if not asked.line and not asked.answer:
         speech = asked.speech or SpeechSection()
         span = {"start_ms": speech.start_ms, "end_ms": speech.end_ms}
-        if asked.provider == "gladia":
+        if not FAKES[asked.provider].has_force:
             said = Script.for_pause(speech.text, **span, pause_ms=speech.pause_ms)
         else:
             said = Script.for_force(speech.text, **span, after_s=speech.after_s)

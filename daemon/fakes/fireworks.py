@@ -22,6 +22,8 @@ KEPT = 2
 class FakeFireworks(TalkingFake):
     """Both of its models: they differ by their address alone."""
 
+    has_force = False
+
     def talk(self, request: HttpRequest, *, secure: bool) -> HttpResponse | Talker:
         key = request.headers.get("authorization") or query_of(request).get("Authorization")
         if not self.is_good(key):

@@ -26,6 +26,8 @@ Settings = Mapping[str, object]
 class FakeGladia(Fake):
     """Solaria behind ``/v2/live``."""
 
+    has_force = False
+
     scheme = "http"
 
     def __init__(

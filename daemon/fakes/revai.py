@@ -20,6 +20,8 @@ WORD_S = 0.2
 class FakeRevAi(TalkingFake):
     """Its transcribers behind one address."""
 
+    has_force = False
+
     def talk(self, request: HttpRequest, *, secure: bool) -> HttpResponse | Talker:
         asked = query_of(request)
         if not self.is_good(asked.get("access_token")):

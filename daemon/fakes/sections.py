@@ -4,7 +4,16 @@ import base64
 from collections.abc import Iterator
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    field_validator,
+    model_validator,
+)
+
+from daemon.fakes import FAKES
 
 WORDS = "the blue kettle is on the second shelf near the kitchen window"
 
@@ -194,10 +203,16 @@ class FaultsSection(Section):
         return tuple(name for name in names if getattr(self, name) != getattr(usual, name))
 
 
+def _is_known(provider: str) -> str:
+    if provider not in FAKES:
+        raise ValueError(f"there is no fake of that name; allowed: {', '.join(FAKES)}")
+    return provider
+
+
 class ScriptSection(Section):
     """The whole file."""
 
-    provider: Literal["deepgram", "gladia"] = "deepgram"
+    provider: Annotated[str, AfterValidator(_is_known)] = "deepgram"
     key: Annotated[str, Field(min_length=1, max_length=1000)] | None = None
     """The only key that is good; without it any is."""
     speech: SpeechSection | None = None
@@ -215,8 +230,10 @@ class ScriptSection(Section):
 
     @model_validator(mode="after")
     def _forced_only_where_there_is_a_force(self) -> Self:
-        if self.provider == "gladia" and (found := list(self._about_forces())):
-            raise ValueError(f"gladia has no force, so these mean nothing: {', '.join(found)}")
+        if not FAKES[self.provider].has_force and (found := list(self._about_forces())):
+            raise ValueError(
+                f"{self.provider} has no force, so these mean nothing: {', '.join(found)}"
+            )
         return self
 
     def _about_forces(self) -> Iterator[str]:

@@ -43,6 +43,9 @@ Gone = (trio.BrokenResourceError, trio.ClosedResourceError)
 class Fake(ABC):
     """One provider. Every stream is served alike, with ``script`` and ``faults``."""
 
+    has_force: ClassVar[bool] = True
+    """Its final can be forced; where not, a script that speaks of forces means nothing."""
+
     scheme: ClassVar[str] = "ws"
     """How its address begins, without TLS."""
 

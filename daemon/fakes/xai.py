@@ -19,6 +19,8 @@ NOT_UNDERSTOOD = Wrong(1003, "not a message of this service")
 class FakeXai(TalkingFake):
     """The service behind ``/v1/stt``."""
 
+    has_force = False
+
     def talk(self, request: HttpRequest, *, secure: bool) -> HttpResponse | Talker:
         if path_of(request) != PATH:
             return _refusal(404, "not found")

@@ -7,14 +7,14 @@ from html import escape
 from math import isfinite, sqrt
 
 from exporters.grafana.ask import Stretch
-from exporters.grafana.units import shown, steps
+from exporters.grafana.units import shown, ticks
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f5539", "#555555")
 """Told apart by nearly everyone."""
 _LEFT, _RIGHT, _TOP, _BOTTOM = 62, 10, 8, 22
 _BAR = 21
-_NAME = 0.46
-"""So much of the width of a ranking is for names."""
+_NAME, _LETTER = 0.62, 6.4
+"""So much of the width of a ranking is for names at most; so wide is a letter of one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,9 @@ def distribution(
 def ranking(lines: Sequence[Line], width: int, unit: str) -> str:
     """Bars side by side, each with its name and number."""
     most = max((line.points[-1][1] for line in lines if line.finite), default=0.0) or 1.0
-    left, room = _NAME * width, (1 - _NAME) * width - 78
+    longest = max((len(line.name) for line in lines), default=0)
+    left = min(_NAME * width, longest * _LETTER + 12)
+    room = width - left - 74
     drawn = []
     for number, line in enumerate(lines):
         value, top = line.points[-1][1], number * _BAR
@@ -155,7 +157,8 @@ def _frame(values: list[float], size: tuple[int, int], unit: str, stretch: Stret
 
 def _axes(frame: Frame) -> str:
     marks = [
-        _mark(frame, value, shown(value, frame.unit)) for value in steps(frame.low, frame.high)
+        _mark(frame, value, shown(value, frame.unit))
+        for value in ticks(frame.low, frame.high, frame.unit)
     ]
     return "".join(marks) + _moments(frame)
 

@@ -19,6 +19,7 @@ from exporters.grafana.parts import (
     figure,
     filled,
     increase,
+    or_zero,
     quantile,
     ranking,
     row,
@@ -81,7 +82,7 @@ def _figures() -> tuple[Any, ...]:
             bad=1,
         ),
         figure(
-            "Newest configuration taken",
+            "Configuration taken",
             YES_NO,
             Query(_of("config_last_reload_successful"), "{{instance}}"),
         ),
@@ -180,7 +181,7 @@ def _schedule() -> tuple[Any, ...]:
         bars(
             "Runs that did not begin",
             COUNT,
-            Query(f"sum by (why) ({missed}) > 0 or sum by () ({missed})", "{{why}}"),
+            Query(or_zero(missed, "why"), "{{why}}"),
             width=6,
         ),
         curves(

@@ -15,6 +15,7 @@ from exporters.grafana.parts import (
     figure,
     filled,
     increase,
+    or_zero,
     quantile,
     row,
     share,
@@ -67,7 +68,9 @@ def _figures() -> tuple[Any, ...]:
         figure("Final, median", SECONDS, over_range(0.5, _FINAL)),
         figure("Final, p95", SECONDS, over_range(0.95, _FINAL)),
         figure("First partial, median", SECONDS, over_range(0.5, _PARTIAL)),
-        figure("Sessions", COUNT, Query(_summed("sessions_total", "", _STREAM, _RANGE))),
+        figure(
+            "Sessions", COUNT, Query(f"round({_summed('sessions_total', '', _STREAM, _RANGE)})")
+        ),
         figure(
             "Failed, whoever's fault",
             SHARE,
@@ -113,7 +116,7 @@ def _endings() -> tuple[Any, ...]:
         bars(
             "Failures by reason",
             COUNT,
-            Query(f"sum by (reason) ({failed}) > 0 or sum by () ({failed})", "{{reason}}"),
+            Query(or_zero(failed, "reason"), "{{reason}}"),
             about="harness_…, socket_stalled, clock_step, cancelled, turn_unclear and vad_never "
             "are no fault of the provider's. Where nothing failed the line is at 0.",
             width=8,
@@ -129,8 +132,9 @@ def _endings() -> tuple[Any, ...]:
         bars(
             "Closes by code",
             COUNT,
-            Query(f"sum by (code) ({increase('ws_closes_total', _MODEL)}) > 0", "{{code}}"),
-            about="1000 is an orderly end; none: the connection just broke off.",
+            Query(or_zero(increase("ws_closes_total", _MODEL), "code"), "{{code}}"),
+            about="By the provider, or in answer to ours. 1000 is an orderly end; none: the connection "
+            "just broke off.",
             width=8,
         ),
     )

@@ -59,14 +59,14 @@ def overview() -> Any:
             SECONDS,
             Query(f"sort(max by ({_BY}) ({_FINAL}:p50_increase7d{_SELECTED}))", "{{model}}"),
             about="From the force-endpoint message to the final; 0: it was there before.",
-            width=8,
+            width=7,
         ),
         ranking(
             "Time to first partial, median of seven days",
             SECONDS,
             Query(f"sort(max by ({_BY}) ({_PARTIAL}:p50_increase7d{_SELECTED}))", "{{model}}"),
             about="From the same moment to the first partial that says something new.",
-            width=8,
+            width=7,
         ),
         ranking(
             "Word error rate of finals, by corpus",
@@ -76,7 +76,7 @@ def overview() -> Any:
                 "{{model}} · {{dataset}}",
             ),
             about="Within a corpus each recording counts by its seconds.",
-            width=8,
+            width=10,
         ),
         row("Over time"),
         curves(
@@ -135,10 +135,14 @@ def _table() -> Any:
         Query(_best(f"{_PARTIAL}:p95_increase7d"), "First partial p95", SECONDS),
         Query(_best(success), "Answered", SHARE),
         Query(f"max by (model) ({_WORDS}{final})", "WER 50/25/25", SHARE),
-        Query(f"sum by ({_BY}) ({increase('sessions_total', _MODELS, '7d')})", "Sessions", COUNT),
+        Query(f"round({_week_of('sessions_total')})", "Sessions", COUNT),
         about="WER 50/25/25 is there for models that all three corpora of AA-WER are measured "
         f"with. {_LEFT_OUT}",
     )
+
+
+def _week_of(metric: str) -> str:
+    return f"sum by ({_BY}) ({increase(metric, _MODELS, '7d')})"
 
 
 def _best(name: str) -> str:

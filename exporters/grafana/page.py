@@ -81,7 +81,8 @@ def page(dashboard: Mapping[str, Any], looking: Looking) -> str:
         datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%d %H:%M")
         for moment in (stretch.start_s, stretch.end_s)
     ]
-    asked = ", ".join(f"{name} {value}" for name, value in looking.chosen.items())
+    used = {one["name"] for one in dashboard["templating"]["list"]}
+    asked = ", ".join(f"{name} {looking.chosen[name]}" for name in looking.chosen if name in used)
     said = f"{moments[0]} to {moments[1]} UTC" + (f" · {asked}" if asked else "")
     title = escape(dashboard["title"])
     return (
@@ -131,7 +132,8 @@ def _inside(panel: Mapping[str, Any], looking: Looking, size: tuple[int, int]) -
         return draw.distribution(lines, size, unit, looking.stretch)
     custom = panel["fieldConfig"]["defaults"].get("custom", {})
     chart = draw.bars if custom.get("drawStyle") == "bars" else draw.curves
-    return chart(lines, size, unit, looking.stretch) + _key(lines, unit)
+    there = [line for line in lines if line.finite]
+    return chart(there, size, unit, looking.stretch) + _key(there, unit)
 
 
 def _figure(panel: Mapping[str, Any], lines: list[draw.Line], unit: str) -> str:
@@ -154,7 +156,7 @@ def _key(lines: list[draw.Line], unit: str) -> str:
         f'<span><i style="background:{draw.colour(number)}"></i>'
         f"{escape(line.name)}: {escape(shown(line.finite[-1][1], unit))}</span>"
         for number, line in enumerate(lines)
-        if line.finite and line.name
+        if line.name
     ]
     return f'<div class="key">{"".join(names)}</div>'
 

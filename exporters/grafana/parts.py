@@ -45,6 +45,11 @@ def increase(metric: str, chosen: str = "", window: str = "$window") -> str:
     return f"increase(speechbench_{metric}{{{chosen}}}[{window}])"
 
 
+def or_zero(grown: str, by: str) -> str:
+    """What there is of each ``by``; where there is nothing at all, one line at 0."""
+    return f"sum by ({by}) ({grown}) > 0 or sum by () ({grown})"
+
+
 def share(part: str, whole: str) -> str:
     """A part of a whole, where there is a whole."""
     return f"({part}) / (({whole}) > 0)"
@@ -91,7 +96,7 @@ def ranking(
 def distribution(title: str, unit: str, expr: str, *, about: str = "", width: int = 12) -> Any:
     """Where the values of a histogram lie, over time: the darker, the more."""
     panel = heatmap.Panel().calculate(False).y_axis(heatmap.YAxisConfig().unit(unit))
-    made = _panel(panel, title, unit, [], about, width, 9)
+    made = _panel(panel, title, unit, [], about, width, 8)
     target = prometheus.Dataquery().expr(expr).legend_format("{{le}}").ref_id("A")
     return made.with_target(target.range().datasource(SOURCE).format(PromQueryFormat.HEATMAP))
 

@@ -29,8 +29,17 @@ def shown(value: float, unit: str) -> str:
     return _short(value)
 
 
-def steps(low: float, high: float, about: int = 4) -> list[float]:
-    """Round values from ``low`` to ``high``, about so many."""
+def ticks(low: float, high: float, unit: str) -> list[float]:
+    """A few values from ``low`` to ``high`` that are round in the unit in which they are shown."""
+    size = 1.0
+    if unit == BYTES:
+        size = next((1024.0**i for i in (4, 3, 2, 1) if high >= 1024.0**i), 1.0)
+    if unit in (AGE, SECONDS):
+        size = next((one for one, _ in _TIMES if high >= 2 * one), 1.0)
+    return [size * value for value in _steps(low / size, high / size)]
+
+
+def _steps(low: float, high: float, about: int = 4) -> list[float]:
     if high <= low:
         return [low]
     rough = (high - low) / about

@@ -85,7 +85,7 @@ def plan_in(folder: Path, deepgram: str, gladia: str, monkeypatch: pytest.Monkey
     file.write_text(
         f'[[model]]\nname = "deepgram/nova-3"\nurl = "{deepgram}"\n'
         f'[[model]]\nname = "gladia/solaria-1"\nurl = "{gladia}"\n'
-        "[daemon]\nworkers = 2\n"
+        "[daemon]\nworkers = 2\ninterval_s = 1\n"
     )
     plan = configured_plan(file, KEYS)
     targets = tuple(replace(one, rule=patient(one.rule)) for one in plan.targets)

@@ -118,7 +118,7 @@ def test_where_no_audio_is_wanted_after_a_force_the_silence_before_it_goes_all_t
 
 
 def test_signs_of_life_begin_only_after_so_long_a_silence() -> None:
-    late = replace(ANSWER, answers=((Line(TEXT, after_s=2.5, final=True),),))
+    late = replace(ANSWER, answers=((Line(TEXT, after_s=2.2, final=True),),))
     done = performed(
         SUBJECT, late, facts=needing(Forcing(), silence_after_force=False, keepalive_s=1.0)
     )

@@ -187,3 +187,13 @@ def test_where_nothing_is_outstanding_the_utterance_is_the_finals(
 ) -> None:
     for said in heard(*transcripts).everything():
         assert said.outstanding or " ".join(said.utterance.split()) == " ".join(said.finals.split())
+
+
+def test_each_transcript_is_no_older_than_the_one_before_it() -> None:
+    with pytest.raises(ValueError, match="transcripts went back 2 ns"):
+        heard(partial(1, "go"), partial(5, "good"), partial(3, "goods"))
+
+
+def test_a_blank_partial_takes_back_nothing_that_was_settled() -> None:
+    said = last(final(1, "good", segment="a"), partial(2, " ", "a"))
+    assert (said.utterance, said.outstanding) == ("good", False)

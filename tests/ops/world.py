@@ -39,7 +39,7 @@ PROGRAMS = {
 CLIP = "spring-of-hope"
 CORPORA = ("AA-AgentTalk", "VoxPopuli-Cleaned-AA", "Earnings22-Cleaned-AA")
 HEARD = "it was the spring of hope it was the winter of the pear"
-"""What the fakes make of the clip: two words of eleven are wrong, and one is too many."""
+"""What the fakes make of the clip: of twelve words one is wrong, and there is one too many."""
 STEADY, FAILING, LOCAL = "deepgram/nova-3", "gladia/solaria-1", "local/moonshine-tiny"
 FIRST, SECOND = "bench-1", "bench-2"
 """What Prometheus calls the hosts: the one with the daemon, and the one that is fed."""
@@ -48,9 +48,18 @@ SESSIONS = 12
 FAKES = {
     STEADY: f"""
 provider = "deepgram"
-[speech]
+[[line]]
+text = "it was the spring"
+audio_ms = 1400
+[[line]]
+text = "it was the spring of hope it was"
+audio_ms = 2600
+[[answer]]
+text = "{HEARD.removesuffix(" pear")}"
+after_s = 0.06
+final = false
+[[answer]]
 text = "{HEARD}"
-end_ms = 3400
 after_s = 0.18
 [faults]
 connections = {list(range(3, 2000, 4))}
@@ -62,14 +71,14 @@ provider = "gladia"
 text = "{HEARD}"
 end_ms = 3400
 [faults]
-connections = {[number for at in range(5, 2000, 6) for number in (at, at + 1)]}
+connections = {[number for at in range(7, 2000, 8) for number in (at, at + 1)]}
 [faults.hang_up]
 at = "audio"
 audio_ms = 1500
 code = 1011
 """,
 }
-"""What each fake does; one session of three fails at the second (it takes two connections)."""
+"""What each fake does; one session of four fails at the second (it takes two connections)."""
 
 
 def missing() -> list[str]:
@@ -195,7 +204,8 @@ def _configuration(folder: Path, addresses: dict[str, str], models: tuple[str, .
         f'[journal]\ndirectory = "{folder / "journal"}"\nreserve_bytes = 0',
         '[web]\nlisten = "127.0.0.1:0"',
         '[log]\nformat = "json"',
-        "[daemon]\ninterval_s = 16\nparallel = 4\njobs = 9\njobs_per_provider = 3",
+        "[daemon]\ninterval_s = 16\njobs = 9\njobs_per_provider = 3",
+        '[[spending.provider]]\nname = "deepgram"\nday_usd = 2.0',
         *(
             f'[[clip]]\npath = "clip.wav"\ncorpus = "{corpus}"\nreference = "{clip.reference}"'
             for corpus in CORPORA
@@ -203,7 +213,8 @@ def _configuration(folder: Path, addresses: dict[str, str], models: tuple[str, .
     ]
     for model in models:
         url = f'url = "{addresses[model]}"\n' if model in addresses else ""
-        parts.append(f'[[model]]\nname = "{model}"\n{url}')
+        price = "price_usd_per_1000_min = 7.7\n" if model == STEADY else ""
+        parts.append(f'[[model]]\nname = "{model}"\n{url}{price}')
     return "\n".join(parts)
 
 

@@ -71,3 +71,11 @@ def test_chunks_hold_the_clip_and_nothing_else(milliseconds: int, frames_each: i
     whole = clip(milliseconds)
     chunker = Chunker(rate_hz=RATE_HZ, chunk_ms=20 * frames_each)
     assert b"".join(chunk.pcm for chunk in chunks(chunker, list(frames(whole)))) == whole.pcm
+
+
+def test_a_chunk_is_never_longer_than_the_provider_allows() -> None:
+    chunker = Chunker(rate_hz=16_000, chunk_ms=50, max_chunk_ms=50)
+    assert chunker.add(Frame(0, b"\1" * 640, 20.0)) is None
+    chunk = chunker.add(Frame(1, b"\1" * 640, 40.0))  # a third one would make it 60 ms
+    assert chunk is not None
+    assert len(chunk.pcm) == 1280

@@ -4,8 +4,10 @@ import pytest
 
 from measure.events import Event, ForceRejected, Notice, StreamReady, Transcript, Unread
 from measure.faults import FaultKind, Whose
-from providers.codec import Ending, Options
+from measure.records import Flow
+from providers.codec import Ending, ForceContext, Options
 from providers.deepgram_flux import Flux
+from providers.deepgram_flux_turns import FluxTurns
 from tests.providers.talk import AT_NS, KEY, heard, orders, refused, settings
 
 
@@ -108,3 +110,13 @@ def test_a_message_that_breaks_its_rules_is_a_protocol_fault(
     message: dict[str, object] | str | bytes,
 ) -> None:
     assert refused(codec(), message).kind is FaultKind.PROTOCOL
+
+
+def test_where_the_model_ends_its_turns_nothing_is_forced() -> None:
+    stream = FluxTurns(Options())
+    asked = settings(stream)
+    assert (asked["eot_threshold"], asked["eot_timeout_ms"]) == ("0.7", "5000")
+    assert list(stream.force(ForceContext(0))) == []
+    assert stream.facts.rule.flow is Flow.FALLBACK
+    ended = turn("EndOfTurn", "good day", trigger="model")
+    assert heard(stream, ended) == [Transcript(AT_NS, "good day", True, False, "0")]

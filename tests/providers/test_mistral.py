@@ -3,11 +3,13 @@
 import base64
 import json
 
+import pytest
+
 from daemon.conformance.talker import Reply
 from daemon.fakes.dialect import Audio, Wrong
 from daemon.fakes.mistral import MOST_BYTES, Stream
 from measure.events import Event, Notice, StreamDone, Transcript
-from providers.codec import ForceContext, Options
+from providers.codec import ForceContext, Options, ProviderError
 from providers.mistral import Mistral
 
 FORCE = ForceContext(1000.0)
@@ -45,6 +47,12 @@ def test_the_language_and_segments_are_notices() -> None:
     assert hear(codec(), "transcription.language", audio_language="en") == [
         Notice(7, "transcription.language")
     ]
+
+
+@pytest.mark.parametrize("words", ["no such format", {"detail": "no such format"}])
+def test_an_error_is_told_in_its_own_words_wherever_they_are(words: object) -> None:
+    with pytest.raises(ProviderError, match="invalid_request no such format"):
+        hear(codec(), "error", error={"code": "invalid_request", "message": words})
 
 
 def test_only_a_price_that_is_known_is_told() -> None:

@@ -5,11 +5,14 @@ import json
 
 import pytest
 
+from daemon.conformance.promise import subject_of
+from daemon.conformance.stage import performed
 from daemon.conformance.talker import Reply
 from daemon.fakes.dialect import Alive, Audio, Force
 from daemon.fakes.vllm import Stream
 from measure.events import Event, StreamReady, Transcript
 from measure.faults import FaultKind
+from providers import CATALOG
 from providers.codec import ForceContext, Options, ProviderError
 from providers.vllm import Vllm
 
@@ -80,3 +83,9 @@ def test_the_fake_wants_the_model_first() -> None:
     assert isinstance(answer, Reply)
     with pytest.raises(ProviderError, match="model_not_validated"):
         list(codec().decode(answer.messages[0], 7))
+
+
+def test_no_audio_is_sent_to_be_thrown_away() -> None:
+    name = "vllm/voxtral-mini-4b-realtime"
+    done = performed(subject_of(name, CATALOG[name], None))
+    assert sum(len(piece.pcm) for piece in done.pieces) == len(done.visit.audio)

@@ -116,6 +116,24 @@ def test_speechmatics_acknowledges_a_force_without_words() -> None:
     assert done.reading.confirmed_ns is not None
 
 
+def test_a_turn_that_flux_ends_itself_is_a_natural_final_at_its_moment() -> None:
+    lines = spoken(TEXT, SPEECH.start_ms, SPEECH.end_ms)
+    ended = Line(TEXT, audio_ms=SPEECH.end_known_ms, after_s=0.6, final=True)
+    done = performed(subject("deepgram/flux-general-en-turns"), Script((*lines, ended)))
+    assert done.reading.verdict is Verdict.NATURAL_FINAL
+    assert done.reading.transcript == TEXT
+    assert done.reading.time_to_final_ns == pytest.approx(600 * MS, abs=20 * MS)
+
+
+def test_a_turn_that_flux_never_ends_is_read_by_its_partials() -> None:
+    lines = spoken(FIRST, SPEECH.start_ms, SPEECH.end_ms)
+    late = Line(TEXT, audio_ms=SPEECH.end_known_ms, after_s=2.5)
+    done = performed(subject("deepgram/flux-general-en-turns"), Script((*lines, late)))
+    assert done.reading.verdict is Verdict.LATE_PARTIAL
+    assert done.reading.transcript == TEXT
+    assert done.reading.time_to_final_ns == pytest.approx(2500 * MS, abs=20 * MS)
+
+
 def wrong_of(talker: Talker, *messages: Message) -> object:
     """What the last of these messages is to the fake."""
     return [talker.heard(message) for message in messages][-1]
