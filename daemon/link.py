@@ -24,7 +24,7 @@ from daemon.lane import AnyLane, LaneFull
 from daemon.mask import masked
 from daemon.order import Link, LinkFailed
 from daemon.tcp_info import TcpInfo
-from daemon.wire import Received, Wire, open_wire
+from daemon.wire import Encoded, Received, Wire, open_wire
 from measure.events import Connected
 from measure.faults import Fault, FaultKind, Whose
 from providers.codec import Codec, HttpRequest, HttpResponse, Message, ProviderError
@@ -134,7 +134,10 @@ class WireLink:
     def sent_bytes(self) -> int:
         return self.wire.sent_bytes
 
-    def send(self, message: Message, *, stamp: bool = False) -> int:
+    def encode(self, message: Message) -> Encoded:
+        return self.wire.encode(message)
+
+    def send(self, message: Message | Encoded, *, stamp: bool = False) -> int:
         try:
             return self.wire.send_nowait(message, stamp=stamp)
         except LaneFull as full:

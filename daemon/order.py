@@ -7,7 +7,7 @@ from typing import Protocol
 
 from daemon.kernel_stamps import SentStamp
 from daemon.tcp_info import TcpInfo
-from daemon.wire import Received
+from daemon.wire import Encoded, Received
 from measure.events import Connected, Event
 from measure.faults import Fault
 from measure.records import AudioClip, Rule
@@ -84,7 +84,10 @@ class Link(Protocol):
     def sent_bytes(self) -> int:
         """How much was handed over so far: right after a send, the name of that send."""
 
-    def send(self, message: Message, *, stamp: bool = False) -> int:
+    def encode(self, message: Message) -> Message | Encoded:
+        """Make one message ready for ``send``, in a quiet moment."""
+
+    def send(self, message: Message | Encoded, *, stamp: bool = False) -> int:
         """Hand one message to the socket, now; the moment at which it has it.
 
         ``stamp`` asks for the kernel's own stamps of this send, see ``take_sent_stamps``.

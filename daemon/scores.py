@@ -31,7 +31,7 @@ def first_partial_errors(measurement: Measurement) -> WordErrors | None:
 
 def with_scores(record: Record) -> Record:
     """A ``session_finished`` record with its word errors; any other record as it is."""
-    if record.get("k") != "session_finished":
+    if record.get("k") not in ("turn_finished", "session_finished"):
         return record
     reference = record.get("reference") if record.get("valid") else None
     return {

@@ -23,7 +23,7 @@ from daemon.budget import cost_usd
 from daemon.kernel_stamps import SentStamp
 from daemon.mask import masked
 from daemon.order import Bench, Link, LinkFailed, Order
-from daemon.wire import Received, WireClosed
+from daemon.wire import Encoded, Received, WireClosed
 from measure.events import (
     BytesUnsent,
     Cancelled,
@@ -99,6 +99,8 @@ class _Session:
         self._provider_done = False
         self._finishing = False
         self._audio = _Audio(order)
+        self._made: _Made | None = None
+        """What the next step sends, where it could be made before."""
         self._sends = _Sends()
         self._forcer = Forcer(self._facts.forcing)
 
@@ -191,7 +193,9 @@ class _Session:
 
     async def _speak(self, link: Link) -> None:
         try:
-            await self._bench.pacer.play(lambda due_ns: self._step(link, due_ns))
+            await self._bench.pacer.play(
+                lambda due_ns: self._step(link, due_ns), lambda: self._prepare(link)
+            )
         except LinkFailed as failed:
             self._fail(failed.fault)
 
@@ -237,16 +241,17 @@ class _Session:
             return False
         if self._watch.over and not self._wants_silence:
             return self._keep_alive(link, due_ns)
-        chunk = self._audio.next(over=self._watch.over)
-        if chunk is None:
+        made, self._made = self._made or self._make(link), None
+        if made is None:
             return True
+        chunk = made.chunk
         zero_ns = self._watch.zero_ns
         try:
-            sent_ns = link.send(self._codec.audio(chunk), stamp=self._audio.at_endpoint)
-            self._audio.note_sent(due_ns)
-            if self._audio.at_endpoint:
+            sent_ns = link.send(made.message, stamp=made.at_endpoint)
+            self._audio.note_sent(chunk, due_ns)
+            if made.at_endpoint:
                 self._sends.audio = link.sent_bytes
-            self.tell(FrameSent(sent_ns, due_ns, chunk.audio_ms, chunk.padding))
+            self.tell(FrameSent(sent_ns, due_ns, chunk.audio_ms, chunk.padding, chunk.filled_ms))
             if self._forcer.owes(self._audio.sent_ms):
                 self._say_force(link, zero=False)
             elif self._watch.force_due:
@@ -258,6 +263,19 @@ class _Session:
         except WireClosed:
             return False  # the listener reads what is left and notes the end
         return True
+
+    def _prepare(self, link: Link) -> None:
+        """Make the next chunk before it is due. Only up to zero is it certain what that will be."""
+        if self._made is None and not (self._watch.over or self._watch.done or self._finishing):
+            self._made = self._make(link)
+
+    def _make(self, link: Link) -> "_Made | None":
+        """The chunk that the next 20 ms complete, ready to be sent; None where they do not."""
+        chunk = self._audio.next(over=self._watch.over)
+        if chunk is None:
+            return None
+        message = link.encode(self._codec.audio(chunk))
+        return _Made(chunk, message, self._audio.at_endpoint)
 
     @property
     def _wants_silence(self) -> bool:
@@ -442,6 +460,16 @@ class _Session:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """A chunk, and the message that carries it."""
+
+    chunk: Frame
+    message: Message | Encoded
+    at_endpoint: bool
+    """It completes an endpoint."""
+
+
 @dataclass(slots=True)
 class _Sends:
     """The two sends that make zero, by their names on the link; 0: not yet sent."""
@@ -494,8 +522,9 @@ class _Audio:
         ends_ms = [end_ms for end_ms in self._speech_ends_ms if end_ms <= self.sent_ms]
         return self.sent_ms - ends_ms[-1] if ends_ms else 0.0
 
-    def note_sent(self, due_ns: int) -> None:
-        """What ``next`` gave last has been sent."""
+    def note_sent(self, chunk: Frame, due_ns: int) -> None:
+        """What ``next`` gave has been sent."""
+        self.sent_ms = chunk.audio_ms
         self.messages += 1
         self.last_due_ns = due_ns
 
@@ -519,8 +548,6 @@ class _Audio:
             chunk = chunk or self._chunker.flush()
         if flushed:
             self._flush_at_ms = None
-        if chunk is not None:
-            self.sent_ms = chunk.audio_ms
         return chunk
 
     def _next_frame(self, *, over: bool) -> Frame:

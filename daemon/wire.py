@@ -16,7 +16,7 @@ Nothing of trio-websocket's inside is touched; it only has to hand over each mes
 
 import os
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import trio
 from trio_websocket import (
@@ -55,6 +55,13 @@ class Received:
     """
     read_ns: int
     """When our program had read it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """One message as the frame that it will be on the wire."""
+
+    frame: bytes = field(repr=False)
 
 
 class Masks:
@@ -136,7 +143,13 @@ class Wire:
             self._lane.close()
             self._over.set()
 
-    def send_nowait(self, message: str | bytes, *, stamp: bool = False) -> int:
+    def encode(self, message: str | bytes) -> Encoded:
+        """Make one message ready to be sent: half the work of sending it, for a quiet moment."""
+        text = isinstance(message, str)
+        payload = message.encode() if isinstance(message, str) else message
+        return Encoded(encode_frame(payload, text=text, mask=self._masks()))
+
+    def send_nowait(self, message: str | bytes | Encoded, *, stamp: bool = False) -> int:
         """Hand over one message, now; gives the moment at which the kernel or our queue had it.
 
         ``stamp`` asks for the kernel's own stamps, see ``take_sent_stamps``. Raises LaneFull, and
@@ -144,11 +157,9 @@ class Wire:
         """
         if self._connection.closed is not None or self._closing.is_set():
             raise self._closed()
-        text = isinstance(message, str)
-        payload = message.encode() if isinstance(message, str) else message
-        frame = encode_frame(payload, text=text, mask=self._masks())
+        ready = message if isinstance(message, Encoded) else self.encode(message)
         try:
-            self._lane.send_nowait(frame, stamp=stamp)
+            self._lane.send_nowait(ready.frame, stamp=stamp)
         except (trio.BrokenResourceError, trio.ClosedResourceError) as error:
             raise WireClosed(None, f"the connection broke off: {error}") from error
         return self._now_ns()

@@ -114,7 +114,9 @@ _RENAMED = {"s": "session_id", "wall_unix_ns": "started_unix_ns"}
 
 
 def session_rows(records: Iterable[Record]) -> Iterator[Row]:
-    """A row for each session as it ended; at last those that never ended, oldest first.
+    """A row for each session as it ended, and for each earlier turn of those that have several.
+
+    At last come the sessions that never ended, oldest first.
 
     ``complete`` is false where anything of it was lost, or cannot be read, or is missing.
     """
@@ -128,6 +130,9 @@ def session_rows(records: Iterable[Record]) -> Iterator[Row]:
                 header = record
             case "session_started":
                 started[session_id] = {**record, **_origin(header)}
+            case "turn_finished":
+                so_far = started.get(session_id, {})
+                yield _session_row({**so_far, **record}, complete=session_id not in partial)
             case "session_finished":
                 begun = started.pop(session_id, None)
                 complete = begun is not None and session_id not in partial

@@ -30,6 +30,7 @@ _A_TURN = 16
 """How many are taken from one process at least before it is the next one's turn."""
 ORPHANED_NS = 3 * SECOND
 """For how long the others are still heard when the main process was killed: they end as well."""
+_FINISHED = frozenset({"turn_finished", "session_finished"})
 _SETTLED = frozenset({"session_finished", "run_finished"})
 """After these the journal is made durable at once: somebody is told of them."""
 
@@ -195,7 +196,7 @@ class Intake:
         if record.get("k") in ("log", "session_started"):
             record = _without_secrets(record)
             payload = pack(record)
-        if record.get("k") == "session_finished" and self._enrich is not None:
+        if record.get("k") in _FINISHED and self._enrich is not None:
             record = self._enriched(record, self._enrich)
             payload = pack(record)
         self._append(source, payload)

@@ -52,6 +52,10 @@ class LiveView:
                 self._sessions[str(record["s"])] = _Session(
                     str(record["model"]), str(record["clip"]), _number(record["audio_ms"])
                 )
+            case "turn_finished":
+                session = self._sessions.get(str(record["s"]))
+                if session is not None:
+                    self._console.print(_finished(session, record))
             case "session_finished":
                 session = self._sessions.pop(str(record["s"]), None)
                 self._finished += 1

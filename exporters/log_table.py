@@ -108,6 +108,12 @@ EVENTS: Final = (
         ("session_id", "verdict", "valid", "time_to_final_ms", "…"),
     ),
     LogEvent(
+        "turn_finished",
+        "info",
+        "Where each end of speech counts: a turn before the last, as session_finished tells that.",
+        ("session_id", "turn", "verdict", "valid", "time_to_final_ms", "…"),
+    ),
+    LogEvent(
         "session_failed",
         "warning",
         "The provider or the network gave no usable result.",

@@ -179,7 +179,7 @@ def canonical(record: Fields) -> dict[str, object]:
     return {
         "session_id": record["s"],
         **{key: record.get(key) for key in ("run_id", "provider", "model", "dataset", "clip")},
-        **{key: record.get(key) for key in ("flow", "verdict", "selection", "valid")},
+        **{key: record.get(key) for key in ("turn", "flow", "verdict", "selection", "valid")},
         "reason": reason(record["verdict"], record.get("fault")),
         "time_to_final_ms": _scaled(record, "time_to_final_ns", 1e6),
         "time_to_first_partial_ms": _scaled(record, "time_to_first_partial_ns", 1e6),
@@ -214,6 +214,11 @@ def _session_finished(record: Fields) -> list[Line]:
         event = "session_voided" if ours(record["verdict"]) else "session_failed"
         lines.append(Line("warning", event, {key: fields[key] for key in _BLAMED if key in fields}))
     return lines
+
+
+def _turn_finished(record: Fields) -> list[Line]:
+    fields = {key: value for key, value in canonical(record).items() if value is not None}
+    return [Line("info", "turn_finished", fields)]
 
 
 def _session_started(record: Fields) -> list[Line]:
@@ -251,6 +256,7 @@ LINES: Mapping[str, Callable[[Fields], list[Line]]] = {
     "host_prepared": _host_prepared,
     "job_missed": _as_it_is("warning", "run_missed"),
     "session_started": _session_started,
+    "turn_finished": _turn_finished,
     "session_finished": _session_finished,
     "records_lost": _as_it_is("error", "records_dropped"),
     "log": _log,

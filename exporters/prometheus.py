@@ -79,6 +79,7 @@ class Metrics:
         self._journal_counts = (0, 0, 0)
         self._takes: dict[str, Callable[[Fields], None]] = {
             "session_started": self._session_started,
+            "turn_finished": self._turn_finished,
             "session_finished": self._session_finished,
             "run_finished": self._run_finished,
             "job_begun": self._job_begun,
@@ -184,6 +185,12 @@ class Metrics:
         if record["valid"]:
             self._result(record, stream)
         self._expense(record, stream["provider"], stream["model"])
+
+    def _turn_finished(self, record: Fields) -> None:
+        """A turn before the last of a session: it is no session, but its answer counts."""
+        stream = {label: str(record[label]) for label in ("provider", "model", "dataset", "flow")}
+        if record["valid"]:
+            self._result(record, stream)
 
     def _result(self, record: Fields, stream: dict[str, str]) -> None:
         """What is published of a usable session: latencies, words, when it was."""

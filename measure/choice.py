@@ -5,10 +5,13 @@ of time compares stamps with it. Method: METHOD.md sections 2.5, 2.6 and 3.
 """
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 from measure.heard import Heard, Mark, Said
 from measure.records import FinalRule, Flow, Rule, Verdict
 
+OVERLAP_WORDS, OVERLAP_LETTERS = 2, 4
+"""So much has to be the same, for one word may well be said twice."""
 RACE_NS = 100_000_000
 """A final this near to zero that does not answer the force may have come by itself."""
 
@@ -93,6 +96,27 @@ def truncated(rule: Rule, heard: Heard, choice: Choice) -> bool:
     shown = _words(rule, before[-1].utterance)
     left = _words(rule, choice.said.utterance)
     return len(left) < len(shown) and shown[: len(left)] == left
+
+
+def overlapping(rule: Rule, heard: Heard) -> bool:
+    """A final began with what the final before it, of another segment, had ended with."""
+    finals = [
+        said
+        for said in heard.everything()
+        if said.transcript.final and said.text and not said.duplicate
+    ]
+    return any(
+        _overlap(rule, before.text, said.text)
+        for before, said in pairwise(finals)
+        if said.transcript.segment is None or said.transcript.segment != before.transcript.segment
+    )
+
+
+def _overlap(rule: Rule, before: str, text: str) -> bool:
+    said, begun = _words(rule, before), _words(rule, text)
+    least = OVERLAP_WORDS if rule.joiner else OVERLAP_LETTERS
+    most = min(len(said), len(begun))
+    return any(said[-count:] == begun[:count] for count in range(least, most + 1))
 
 
 def _words(rule: Rule, text: str) -> list[str]:

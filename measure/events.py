@@ -82,6 +82,8 @@ class FrameSent(Event):
     audio_ms: float
     padding: bool = False
     """The frame holds digital silence that is not part of the clip."""
+    filled_ms: float = 0.0
+    """So much silence stood behind it in its message, up to the least that the provider takes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,6 +54,8 @@ class Frame:
     """Where this frame ends; beyond the clip's length where it is padding."""
     padding: bool = False
     """Digital silence that is not part of the clip."""
+    filled_ms: float = 0.0
+    """So much silence at the end of ``pcm`` has no place in the clip: it fills it up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,6 +235,8 @@ class Remark(StrEnum):
     """The final that stopped the watch lacks the end of what had been on show just before it."""
     DUPLICATE_FINAL = "duplicate_final"
     """The same final came twice; it was counted once."""
+    OVERLAPPING_FINAL = "overlapping_final"
+    """A final began with the words with which the final before it had ended."""
     NATURAL_FINAL_RACE = "natural_final_race"
     """A final that does not answer the force came within 100 ms of it."""
     FORCE_REJECTED = "force_rejected"

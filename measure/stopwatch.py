@@ -24,6 +24,7 @@ from measure.choice import (
     confirmed_ns,
     finals_with_text,
     first_partial,
+    overlapping,
     raced,
     truncated,
 )
@@ -358,6 +359,8 @@ class Stopwatch:
             remarks.append(Remark.LATE_TEXT_AFTER_FINAL)
         if choice and truncated(self._rule, self._heard, choice):
             remarks.append(Remark.TRUNCATED_TAIL)
+        if overlapping(self._rule, self._heard):
+            remarks.append(Remark.OVERLAPPING_FINAL)
         if choice and choice.said.at_ns in self._user_stamps_ns:
             remarks.append(Remark.USER_STAMP)
         if self._zero and self._health.host_stalled(self._zero[0], self._awaited_until_ns(choice)):

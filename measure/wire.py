@@ -62,13 +62,15 @@ def frames_record(frames: Sequence[FrameSent], session_id: str) -> Record:
     """One record of many frames: columns of little-endian numbers, moments counted from ``t``.
 
     ``at_ns`` and ``due_ns`` are int64[n], ``audio_ms`` is float64[n], ``padding`` holds one bit a
-    frame, the first frame's lowest. Exact: ``frames_of`` gives equal frames.
+    frame, the first frame's lowest. ``filled_ms``, float64[n], is there where a frame was filled
+    up. Exact: ``frames_of`` gives equal frames.
     """
     if not frames:
         raise ValueError("frames: a record of no frames")
     start_ns = frames[0].at_ns
     padding = sum(1 << i for i, frame in enumerate(frames) if frame.padding)
-    return {
+    filled_ms = [frame.filled_ms for frame in frames]
+    record: Record = {
         "k": FRAMES,
         "t": start_ns,
         "s": session_id,
@@ -78,6 +80,7 @@ def frames_record(frames: Sequence[FrameSent], session_id: str) -> Record:
         "audio_ms": _column("d", [frame.audio_ms for frame in frames]),
         "padding": padding.to_bytes((len(frames) + 7) // 8, "little"),
     }
+    return record | {"filled_ms": _column("d", filled_ms)} if any(filled_ms) else record
 
 
 def frames_of(record: Mapping[str, object]) -> list[FrameSent]:
@@ -97,6 +100,8 @@ class FrameColumns:
     audio_ms: list[float]
     padding: int
     """One bit a frame, the first frame's lowest."""
+    filled_ms: Sequence[float] = ()
+    """Empty where none was filled up."""
 
     def __len__(self) -> int:
         return len(self.at_ns)
@@ -108,6 +113,7 @@ class FrameColumns:
             self.start_ns + self.due_ns[index],
             self.audio_ms[index],
             bool(self.padding >> index & 1),
+            self.filled_ms[index] if self.filled_ms else 0.0,
         )
 
 
@@ -121,7 +127,9 @@ def columns_of(record: Mapping[str, object]) -> FrameColumns:
     bits = _checked(FRAMES, "padding", record.get("padding"), _BYTES)
     if len(bits) != (count + 7) // 8:
         raise ValueError(f"{FRAMES}: padding has {len(bits)} bytes for {count} frames")
-    return FrameColumns(start_ns, at_ns, due_ns, audio_ms, int.from_bytes(bits, "little"))
+    filled_ms = _numbers("d", record, "filled_ms", count) if "filled_ms" in record else ()
+    padding = int.from_bytes(bits, "little")
+    return FrameColumns(start_ns, at_ns, due_ns, audio_ms, padding, filled_ms)
 
 
 def events_of(records: Iterable[Mapping[str, object]]) -> Iterator[Event]:

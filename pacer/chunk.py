@@ -20,6 +20,7 @@ class Chunker:
         """``chunk_ms`` is rounded up to whole frames, but never beyond ``max_chunk_ms``."""
         most = -(-chunk_ms // STEP_MS) if max_chunk_ms is None else max_chunk_ms // STEP_MS
         self._frames_in_one = max(1, min(-(-chunk_ms // STEP_MS), most))
+        self._rate_hz = rate_hz
         self._min_bytes = min_chunk_ms * rate_hz // 1000 * 2
         self._waiting: list[Frame] = []
 
@@ -42,4 +43,6 @@ class Chunker:
         pcm = b"".join(frame.pcm for frame in self._waiting)
         padding = all(frame.padding for frame in self._waiting)
         self._waiting = []
-        return Frame(last.index, pcm.ljust(self._min_bytes, b"\0"), last.audio_ms, padding)
+        filled = pcm.ljust(self._min_bytes, b"\0")
+        filled_ms = (len(filled) - len(pcm)) // 2 * 1000 / self._rate_hz
+        return Frame(last.index, filled, last.audio_ms, padding, filled_ms)

@@ -10,13 +10,15 @@ and one wake serves all that share a slot.
     a       c,d                         b   a            streams
 
 A step is a plain function: it takes its frame, hands it to the socket and returns. Nothing is
-awaited between the moment a frame is due and the moment the kernel has it.
+awaited between the moment a frame is due and the moment the kernel has it. What can be done before
+that moment is: once all steps of a slot have been taken, each stream may make ready its next frame.
 """
 
 import heapq
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 import trio
@@ -32,11 +34,14 @@ _STRIDE: Final = 13
 
 Step = Callable[[int], bool]
 """Called with the moment a frame is due, once every 20 ms, until it returns False."""
+Prepare = Callable[[], None]
+"""Called after a step, when nothing is due: to make ready what the next one will send."""
 
 
 @dataclass(eq=False, slots=True)
 class _Stream:
     step: Step
+    prepare: Prepare | None
     slot: int
     due_ns: int
     over: trio.Event = field(default_factory=trio.Event)
@@ -66,14 +71,14 @@ class Pacer:
             await self._sleep()
             self._serve()
 
-    async def play(self, step: Step) -> None:
-        """Call ``step`` at each due time until it returns False. Raises what ``step`` raises.
+    async def play(self, step: Step, prepare: Prepare | None = None) -> None:
+        """Call ``step`` at each due time until it returns False. Raises what they raise.
 
         The first call is due one frame after a slot that lies ahead: when a microphone that was
         switched on then would have heard the whole of the first frame.
         """
         slot = self._free_slot()
-        stream = _Stream(step, slot, _next_start_ns(self._now_ns(), slot) + STEP_NS)
+        stream = _Stream(step, prepare, slot, _next_start_ns(self._now_ns(), slot) + STEP_NS)
         self._loads[slot] += 1
         self._push(stream)
         try:
@@ -106,17 +111,22 @@ class Pacer:
     def _serve(self) -> None:
         """Call every step that is due; a stream that is behind catches up, frame after frame."""
         now_ns = self._now_ns()
+        served: list[_Stream] = []
         while self._queue and self._queue[0][0] <= now_ns:
             due_ns, _, stream = heapq.heappop(self._queue)
-            if not stream.over.is_set() and _goes_on(stream):
+            if not stream.over.is_set() and _goes_on(stream, partial(stream.step, due_ns)):
                 stream.due_ns = due_ns + STEP_NS
                 heapq.heappush(self._queue, (stream.due_ns, next(self._order), stream))
+                served.append(stream)
+        for stream in served:
+            if stream.prepare is not None and not stream.over.is_set():
+                _goes_on(stream, stream.prepare)
 
 
-def _goes_on(stream: _Stream) -> bool:
-    """Take one step. Whatever it raises belongs to the stream's owner, not to the other streams."""
+def _goes_on(stream: _Stream, act: Callable[[], bool | None]) -> bool:
+    """Act. Whatever it raises belongs to the stream's owner, not to the other streams."""
     try:
-        more = stream.step(stream.due_ns)
+        more = act() is not False
     except Exception as error:
         stream.error = error
         more = False

@@ -27,11 +27,14 @@ from providers.qwen import qwen
 from providers.realtime_servers import CLONE, SGLANG, SPEACHES
 from providers.revai import RevAi
 from providers.sarvam import Sarvam
+from providers.sherpa import Sherpa
 from providers.smallest import Smallest
 from providers.soniox import Soniox
 from providers.speechmatics import Speechmatics
 from providers.together import together
 from providers.vllm import Vllm
+from providers.vosk import Vosk
+from providers.whisperlive import WhisperLive
 from providers.xai import Xai
 
 CATALOG: dict[str, Model] = {
@@ -50,13 +53,13 @@ CATALOG: dict[str, Model] = {
         partial(Flux, model="flux-general-en"),
         "Deepgram Flux (English)",
         fake="deepgram-flux",
-        transcripts=("deepgram_flux",),
+        transcripts=("deepgram_flux", "deepgram_flux_noturn"),
     ),
     "deepgram/flux-general-multi": Model(
         partial(Flux, model="flux-general-multi"),
         "Deepgram Flux (multilingual)",
         fake="deepgram-flux",
-        transcripts=("deepgram_flux",),
+        transcripts=("deepgram_flux", "deepgram_flux_noturn"),
     ),
     "deepgram/flux-general-en-turns": Model(
         partial(FluxTurns, model="flux-general-en"),
@@ -163,4 +166,9 @@ CATALOG: dict[str, Model] = {
     "fireworks/asr-v2": Model(partial(Fireworks, model="asr-v2"), "Fireworks ASR v2"),
     "aws/transcribe": Model(Transcribe, "Amazon Transcribe streaming"),
     "azure/conversation": Model(Azure, "Azure Speech, conversation"),
+    "vosk/server": Model(Vosk, "Vosk server (self-hosted)"),
+    "sherpa/online": Model(Sherpa, "sherpa-onnx streaming server (self-hosted)"),
+    "whisperlive/small": Model(
+        partial(WhisperLive, model="small"), "WhisperLive, Whisper small (self-hosted)"
+    ),
 }

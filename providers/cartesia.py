@@ -5,8 +5,7 @@ holds all that came since the last final, with the blank before it where one bel
 are put together just as they are. ``flush_done`` says that a finalize has been dealt with.
 
     we:    <pcm> <pcm> <pcm>   finalize <pcm> <pcm>                   close
-    they:        transcript  transcript        transcript  flush_done       done Close
-                 (partial)   (final)           (final)
+    they:         partial      final               final  flush_done       done Close
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -30,8 +29,7 @@ from providers.codec import (
 from providers.families import JsonCodec, address, no_sense
 
 URL = "wss://api.cartesia.ai/stt/websocket"
-VERSION = "2026-03-01"
-"""Of its whole interface; it goes into every request."""
+VERSION = "2026-03-01"  # of its whole interface
 FACTS = Facts(
     rule=Rule(Flow.FORCED, FinalRule.ACK, joiner=""),
     audio=AudioFormat(rate_hz=16_000, chunk_ms=100),
@@ -59,26 +57,24 @@ WHISPER_FACTS = replace(
     natural_endpointing="off: the longest pause is set to 30 s",
     languages=("en", "de", "es", "fr", "hi", "it", "ja", "ko", "nl", "pl", "pt", "zh"),
     prompt="",
-    price=Price(
-        2.17, Source("opentranscription.io: $0.13 an hour at launch, Scale plan", "2026-07-03")
-    ),
+    price=Price(2.17, Source("opentranscription.io: at launch, Scale plan", "2026-07-03")),
     awaits=(*FACTS.awaits, "Whether max_silence_duration_secs may be as long as 30."),
 )
-WHISPER = "ink-whisper"
 
 
 class Cartesia(JsonCodec):
     """One stream to an Ink model, with our own endpoint."""
 
     def __init__(self, options: Options, *, model: str = "ink-2") -> None:
-        self.facts = WHISPER_FACTS if model == WHISPER else FACTS
+        whisper = model == "ink-whisper"
+        self.facts = WHISPER_FACTS if whisper else FACTS
         settings = {
             "model": model,
             "language": options.language.partition("-")[0],  # it knows no regions
             "encoding": "pcm_s16le",
             "sample_rate": str(self.facts.audio.rate_hz),
         }
-        if model == WHISPER:
+        if whisper:
             settings["max_silence_duration_secs"] = "30"  # our finalize alone is to end a segment
         self._url = address(options.url or URL, settings, path="/stt/websocket", who="Cartesia")
 

@@ -25,6 +25,7 @@ FACTS = replace(
     greets=True,
     natural_endpointing="on: the model ends a turn by itself, at the latest 5.6 s after speech",
     forcing=Forcing(),
+    prompt="",
     ending=Ending.CLOSED,
     why="It cannot be forced; thresholds are those of its maker, which end a turn as soon as the "
     "model is sure. What is timed is its own decision, not only its speed.",

@@ -9,6 +9,7 @@ and into lists by number. docs/add-a-provider.md shows how a description is writ
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from urllib.parse import parse_qsl, quote, urlsplit
 
 from measure.events import (
@@ -268,8 +269,4 @@ def _settings(url: str) -> list[tuple[str, str]]:
 
 def model_of(description: Description) -> Model:
     """The line of the catalogue that it makes."""
-
-    def make(options: Options) -> Described:
-        return Described(options, description=description)
-
-    return Model(make, description.title)
+    return Model(partial(Described, description=description), description.title)

@@ -134,6 +134,8 @@ class Facts:
     """How long the stream may be silent before ``keepalive`` is said; None: never."""
     natural_endpointing: str = "off"
     """Whether the provider ends segments by itself, in words for people: a label, not a rule."""
+    natural_finals: bool = True
+    """Something may be final before any force; False for a stream of words without finals."""
     transport: Transport = Transport.WEBSOCKET
     text_mode: TextMode = TextMode.CUMULATIVE
     forcing: Forcing = Forcing()

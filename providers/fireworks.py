@@ -13,15 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from measure.events import Event, Notice, StreamDone, Transcript, Unread
 from measure.records import Flow, Rule
-from providers.codec import (
-    AudioFormat,
-    Facts,
-    Message,
-    OpenRequest,
-    Options,
-    Source,
-    TextMode,
-)
+from providers.codec import AudioFormat, Facts, Message, OpenRequest, Options, Source, TextMode
 from providers.families import JsonCodec, address, no_sense
 
 PATH = "/v1/audio/transcriptions/streaming"

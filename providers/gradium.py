@@ -61,6 +61,7 @@ class Gradium(JsonCodec):
         key_variable="GRADIUM_API_KEY",
         greets=True,
         natural_endpointing="none: a stream of words without finals",
+        natural_finals=False,
         text_mode=TextMode.DELTA,
         forcing=Forcing(unanswered="flushed alone"),
         limits=Limits(session_s=300.0),

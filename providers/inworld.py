@@ -27,19 +27,14 @@ from providers.codec import (
 )
 from providers.families import JsonCodec, address, base64_of, compact, no_sense
 
-URL = "wss://api.inworld.ai/stt/v1/transcribe:streamBidirectional"
 PATH = "/stt/v1/transcribe:streamBidirectional"
+URL = f"wss://api.inworld.ai{PATH}"
 NOTICES = ("speechStarted", "speechStopped")
 GRPC = {
-    "3": FaultKind.PROTOCOL,
+    **dict.fromkeys(("7", "16"), FaultKind.AUTH),
+    **dict.fromkeys(("3", "5", "9", "11", "12"), FaultKind.PROTOCOL),
     "4": FaultKind.TIMEOUT,
-    "5": FaultKind.PROTOCOL,
-    "7": FaultKind.AUTH,
     "8": FaultKind.RATE,
-    "9": FaultKind.PROTOCOL,
-    "11": FaultKind.PROTOCOL,
-    "12": FaultKind.PROTOCOL,
-    "16": FaultKind.AUTH,
 }
 """Its errors carry the codes of gRPC."""
 
@@ -64,7 +59,7 @@ class Inworld(JsonCodec):
         why="endTurn is its way to end a turn at once. The key is sent as it is: the portal "
         "gives it ready for Basic authorisation.",
         awaits=(
-            "Whether a final can be told from one that endTurn made.",
+            "Whether a final that endTurn made can be told from others.",
             "How long minEndOfTurnSilenceWhenConfident may be; it is left as it is.",
             "Whether code 8 stands for too many streams, for no credits, or for both.",
             "How long it waits for audio, and how long a stream may last.",

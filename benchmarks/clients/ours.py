@@ -11,12 +11,12 @@ from benchmarks.clients.exporting import Exporting
 from benchmarks.hearing import Hearing
 from benchmarks.load import HOST, Load, Outcome
 from benchmarks.playing import Stamped, get_ready, hearing_of, processor_time, run_client
-from daemon.clock import HostClock, now_ns, wall_ns
+from daemon.clock import HostClock, host_now_ns, wall_ns
 from daemon.dial import connect, websocket_url
-from daemon.wire import Wire, WireClosed, open_wire
+from daemon.wire import Encoded, Wire, WireClosed, open_wire
 from measure.events import FrameSent
 from pacer.clock import TimerSleeper, best_sleeper
-from pacer.pace import Pacer, Step
+from pacer.pace import STEP_NS, Pacer
 
 
 def play(load: Load, outcome: Outcome) -> None:
@@ -40,13 +40,15 @@ async def _play(load: Load, outcome: Outcome, exporting: Exporting | None) -> No
 
 
 async def _wire(nursery: trio.Nursery, load: Load, context: ssl.SSLContext | None) -> Wire:
-    dialed = await connect(HOST, load.port, ssl_context=context, now_ns=now_ns, wall_ns=wall_ns)
-    return await open_wire(nursery, dialed.lane, websocket_url(load.url), now_ns=now_ns)
+    dialed = await connect(
+        HOST, load.port, ssl_context=context, now_ns=host_now_ns, wall_ns=wall_ns
+    )
+    return await open_wire(nursery, dialed.lane, websocket_url(load.url), now_ns=host_now_ns)
 
 
 async def _burst(wire: Wire, load: Load, outcome: Outcome) -> None:
     async def send(count: int) -> None:
-        wire.send_nowait(load.message(0, count, now_ns()))
+        wire.send_nowait(load.message(0, count, host_now_ns()))
 
     outcome.burst_cpu_ns = await processor_ns_per_message(send, trio.sleep, load.bursts)
 
@@ -68,7 +70,8 @@ async def _pace(
         async with trio.open_nursery() as players:
             for stream, wire in enumerate(wires):
                 note = exporting.recorder(stream).note if exporting is not None else None
-                players.start_soon(pacer.play, _step(stream, wire, load, hearing, note))
+                one = _Stream(stream, wire, load, hearing, note)
+                players.start_soon(pacer.play, one.step, one.prepare)
     outcome.sent = load.streams * load.frames
 
 
@@ -76,33 +79,50 @@ async def _pace(
 def _pacer() -> Iterator[Pacer]:
     sleeper = best_sleeper()
     try:
-        yield Pacer(sleeper, now_ns)
+        yield Pacer(sleeper, host_now_ns)
     finally:
         if isinstance(sleeper, TimerSleeper):
             sleeper.close()
 
 
-def _step(
-    stream: int,
-    wire: Wire,
-    load: Load,
-    hearing: Hearing | None,
-    note: Callable[[FrameSent], None] | None,
-) -> Step:
-    """What is done at each due time of one stream."""
-    index = 0
+class _Stream:
+    """One stream: what is done at each due time, and between two of them."""
 
-    def step(due_ns: int) -> bool:
-        nonlocal index
-        sent_ns = wire.send_nowait(load.message(stream, index, due_ns))
-        index += 1
-        if hearing is not None:
-            hearing.hear(stream)
-        if note is not None:
-            note(FrameSent(sent_ns, due_ns, index * 20.0))
-        return index < load.frames
+    def __init__(
+        self,
+        stream: int,
+        wire: Wire,
+        load: Load,
+        hearing: Hearing | None,
+        note: Callable[[FrameSent], None] | None,
+    ) -> None:
+        self._stream = stream
+        self._wire = wire
+        self._load = load
+        self._hearing = hearing
+        self._note = note
+        self._index = 0
+        self._next_due_ns = 0
+        self._made: Encoded | None = None
 
-    return step
+    def step(self, due_ns: int) -> bool:
+        """Send what is due."""
+        made, self._made = self._made or self._make(due_ns), None
+        sent_ns = self._wire.send_nowait(made)
+        self._index += 1
+        self._next_due_ns = due_ns + STEP_NS
+        if self._hearing is not None:
+            self._hearing.hear(self._stream)
+        if self._note is not None:
+            self._note(FrameSent(sent_ns, due_ns, self._index * 20.0))
+        return self._index < self._load.frames
+
+    def prepare(self) -> None:
+        """Make what is due next."""
+        self._made = self._make(self._next_due_ns)
+
+    def _make(self, due_ns: int) -> Encoded:
+        return self._wire.encode(self._load.message(self._stream, self._index, due_ns))
 
 
 async def _listen(wire: Wire, stamped: Stamped) -> None:

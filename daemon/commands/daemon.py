@@ -16,7 +16,7 @@ from pathlib import Path
 import trio
 
 from daemon.clock import HostClock, now_ns, wall_ns
-from daemon.config import Settings, settings_with
+from daemon.config import JournalSection, Settings, settings_with
 from daemon.duties import require_work
 from daemon.errors import UserError
 from daemon.notify import Notifier
@@ -34,6 +34,9 @@ from pacer.pace import Pacer
 
 HELP = "measure on and on, for Prometheus, logs and journal"
 UNRECORDED = 3
+STATE = "STATE_DIRECTORY"
+"""The variable in which systemd says where a service may keep what it has."""
+JOURNAL = JournalSection().directory
 ALIVE = "alive"
 """The file that holds when this program was last running."""
 
@@ -117,7 +120,10 @@ def _in_one_line(group: ExceptionGroup[Exception]) -> Exception:
 
 def _overruled(settings: Settings, *, args: argparse.Namespace) -> Settings:
     """The settings with what stands on the command line. Raises UserError."""
-    changes: dict[str, dict[str, object]] = {"web": {}, "log": {}}
+    changes: dict[str, dict[str, object]] = {"web": {}, "log": {}, "journal": {}}
+    state = os.environ.get(STATE)
+    if state and settings.journal.directory == _beside(args.config):
+        changes["journal"]["directory"] = Path(state.partition(":")[0]) / JOURNAL
     for section, name, value in (
         ("web", "listen", args.listen),
         ("log", "level", args.log_level),
@@ -126,6 +132,11 @@ def _overruled(settings: Settings, *, args: argparse.Namespace) -> Settings:
         if value is not None:
             changes[section][name] = value
     return settings_with(settings, changes)
+
+
+def _beside(config: Path | None) -> Path:
+    """Where the journal is where nobody has said anything else."""
+    return JOURNAL if config is None else config.parent / JOURNAL
 
 
 async def _measure(args: argparse.Namespace, plan: Plan, recording: Recording) -> None:

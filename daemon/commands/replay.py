@@ -16,7 +16,7 @@ from daemon.session import finish_record
 from exporters.segment import Journals
 from exporters.table import print_run, table_console
 from measure.measurement import Measurement
-from measure.replay import Session, measurement_of, sessions_of
+from measure.replay import Session, measurements_of, sessions_of
 
 HELP = "read measurements again from a journal"
 COMPARED = (
@@ -42,12 +42,12 @@ def run(args: argparse.Namespace) -> int:
     replayed, complaints = [], []
     for session in _sessions(found):
         try:
-            measurement = measurement_of(session)
+            measurements = measurements_of(session)
         except ValueError as error:
             complaints.append(f"session {session.started.get('s')}: {error}")
             continue
-        replayed.append(measurement)
-        complaints += _differences(session, measurement)
+        replayed += measurements
+        complaints += _differences(session, measurements[-1])
     complaints += journals.damage_lines(found)
     if args.json:
         document = document_of(

@@ -105,6 +105,7 @@ def live_outcomes(subject: Subject, url: str, key: str) -> Iterator[Outcome]:
 
     def wrong_key(subject: Subject) -> str:
         fault = live.measured(subject, WRONG_KEY)[0].reading.fault
+        hold(fault is not None, "a wrong key is taken")
         hold(fault is not None and fault.kind is FaultKind.AUTH, f"it is {fault}")
         return str(fault)
 

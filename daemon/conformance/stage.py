@@ -4,7 +4,6 @@ All that measures is real: session, link, websocket and fake. Between the two en
 the clock jumps to whatever is due next, so that a performance of many seconds takes a moment.
 """
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -17,6 +16,7 @@ import trio.testing
 
 from daemon.clock import now_ns
 from daemon.conformance.memory import MemoryLane
+from daemon.conformance.opens_itself import OpensItself
 from daemon.conformance.promise import SECRET, Skipped, Subject
 from daemon.dial import WebsocketUrl
 from daemon.fakes.script import Faults, Line, Script, spoken
@@ -24,7 +24,6 @@ from daemon.fakes.server import Fake
 from daemon.fakes.visit import Visit
 from daemon.link import Opener, Way
 from daemon.order import Bench, Order, Speech
-from daemon.order import Opener as LinkOpener
 from daemon.session import measure_once
 from measure.events import Event
 from measure.measurement import Measurement
@@ -57,14 +56,6 @@ PAUSE_MS = 300.0
 """So much audio after the speech a natural final comes."""
 SECONDS_AT_MOST = 120.0
 """Of virtual time; a performance that is not over then hangs."""
-
-
-class OpensItself(ABC):
-    """A fake whose transport is no websocket: it says how it is reached in memory."""
-
-    @abstractmethod
-    def opener(self, world: trio.Nursery) -> LinkOpener:
-        """Opens links to it, as ``daemon.link.Opener`` does; its own side lives in ``world``."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -149,7 +149,10 @@ def _several_finals(subject: Subject) -> str:
 
 def _already_final(subject: Subject) -> str:
     """All was final before zero: that is said, and is no fast answer."""
-    done = performed(subject, early(_facts(subject).rule.flow))
+    facts = _facts(subject)
+    if not facts.natural_finals:
+        raise Skipped("nothing of it is final before a force")
+    done = performed(subject, early(facts.rule.flow))
     hold(done.reading.verdict is Verdict.ALREADY_FINAL, f"it reads {_shown(done)}")
     hold((done.reading.time_to_final_ns or 0) < 0, "its time is not before zero")
     return f"{(done.reading.time_to_final_ns or 0) / 1e6:.0f} ms"

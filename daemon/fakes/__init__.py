@@ -43,11 +43,14 @@ from daemon.fakes.script import (
     spoken,
 )
 from daemon.fakes.server import Fake, listening, serve
+from daemon.fakes.sherpa import FakeSherpa
 from daemon.fakes.smallest import FakeSmallest
 from daemon.fakes.soniox import FakeSoniox
 from daemon.fakes.speechmatics import FakeSpeechmatics
 from daemon.fakes.visit import Stamped, Visit
 from daemon.fakes.vllm import FakeVllm
+from daemon.fakes.vosk import FakeVosk
+from daemon.fakes.whisperlive import FakeWhisperLive
 from daemon.fakes.xai import FakeXai
 
 FAKES: dict[str, type[Fake]] = {
@@ -76,6 +79,9 @@ FAKES: dict[str, type[Fake]] = {
     "sarvam": FakeSarvam,
     "aws": FakeAws,
     "azure": FakeAzure,
+    "vosk": FakeVosk,
+    "sherpa": FakeSherpa,
+    "whisperlive": FakeWhisperLive,
 }
 """Every fake by the name of its provider."""
 

@@ -121,9 +121,9 @@ def distribution(
     return _svg(frame, "".join(names) + _moments(frame) + "".join(drawn))
 
 
-def ranking(lines: Sequence[Line], width: int, unit: str) -> str:
-    """Bars side by side, each with its name and number."""
-    most = max((line.points[-1][1] for line in lines if line.finite), default=0.0) or 1.0
+def ranking(lines: Sequence[Line], width: int, unit: str, top: float | None = None) -> str:
+    """Bars side by side, each with its name and number; a full one is ``top``, or the longest."""
+    most = max([top or 0.0, *(line.points[-1][1] for line in lines if line.finite)]) or 1.0
     longest = max((len(line.name) for line in lines), default=0)
     left = min(_NAME * width, longest * _LETTER + 12)
     room = width - left - 74

@@ -132,7 +132,11 @@ def _timing() -> tuple[Any, ...]:
             width=8,
         ),
         curves(
-            "Voice detector, a window", SECONDS, *both("vad_inference_duration_seconds"), width=8
+            "Frames late, of all",
+            SHARE,
+            Query(share(_summed("frames_late_total"), _summed("frames_total")), "{{instance}}"),
+            about="Handed to a socket more than 20 ms late: such a session does not count.",
+            width=8,
         ),
     )
 
@@ -203,6 +207,7 @@ def _schedule() -> tuple[Any, ...]:
                 f"{_of('budget_spent_dollars')} / ({_of('budget_limit_dollars')} > 0)",
                 "{{instance}} · {{who}}, {{period}}",
             ),
+            top=1,
         ),
         curves(
             "Spent of the budget",

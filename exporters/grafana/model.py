@@ -133,8 +133,8 @@ def _endings() -> tuple[Any, ...]:
             "Closes by code",
             COUNT,
             Query(or_zero(increase("ws_closes_total", _MODEL), "code"), "{{code}}"),
-            about="By the provider, or in answer to ours. 1000 is an orderly end; none: the connection "
-            "just broke off.",
+            about="By the provider, or in answer to ours. 1000 is an orderly end; none: "
+            "the connection just broke off.",
             width=8,
         ),
     )

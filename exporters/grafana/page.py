@@ -127,7 +127,8 @@ def _inside(panel: Mapping[str, Any], looking: Looking, size: tuple[int, int]) -
     if kind == "stat":
         return _figure(panel, lines, unit)
     if kind == "bargauge":
-        return draw.ranking(sorted(lines, key=lambda line: line.points[-1][1]), size[0], unit)
+        ordered = sorted(lines, key=lambda line: line.points[-1][1])
+        return draw.ranking(ordered, size[0], unit, panel["fieldConfig"]["defaults"].get("max"))
     if kind == "heatmap":
         return draw.distribution(lines, size, unit, looking.stretch)
     custom = panel["fieldConfig"]["defaults"].get("custom", {})

@@ -84,13 +84,21 @@ def figure(
 
 
 def ranking(
-    title: str, unit: str, query: Query, *, about: str = "", width: int = 12, height: int = 8
+    title: str,
+    unit: str,
+    query: Query,
+    *,
+    about: str = "",
+    width: int = 12,
+    top: float | None = None,
 ) -> Any:
-    """Bars side by side, each with its number."""
+    """Bars side by side, each with its number; a full one is ``top``, or the longest."""
     panel = bargauge.Panel().orientation(shapes.VizOrientation.HORIZONTAL)
     panel.display_mode(shapes.BarGaugeDisplayMode.BASIC).min(0).thresholds(_thresholds(None))
     panel.reduce_options(common.ReduceDataOptions().calcs(["lastNotNull"]))
-    return _panel(panel, title, unit, [query], about, width, height, instant=True)
+    if top is not None:
+        panel.max(top)
+    return _panel(panel, title, unit, [query], about, width, 8, instant=True)
 
 
 def distribution(title: str, unit: str, expr: str, *, about: str = "", width: int = 12) -> Any:

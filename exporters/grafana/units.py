@@ -21,7 +21,7 @@ def shown(value: float, unit: str) -> str:
     if unit == SHARE:
         return f"{_short(100 * value)} %"
     if unit == DOLLARS:
-        return f"${value:,.2f}"
+        return f"${value:,.2f}" if value == 0 or abs(value) >= 1 else f"${value:.3g}"
     if unit == BYTES:
         return _bytes(value)
     if unit == YES_NO:

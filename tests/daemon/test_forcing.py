@@ -76,6 +76,7 @@ def test_silence_before_the_force_is_paced_and_counts_in_the_latency() -> None:
     assert place_of_force(done) == 820.0 + 1600.0
     assert done.reading.verdict is Verdict.FORCED_FINAL
     assert done.reading.time_to_final_ns == 1_750_000_000
+    assert sum(isinstance(event, ForceSent) for event in done.events) == 1
     (fields,) = logged(done, "force_after_silence")
     assert isinstance(fields, dict)
     assert fields["silence_ms"] == 1600.0

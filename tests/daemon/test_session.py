@@ -81,7 +81,7 @@ class EchoingDeepgram(FakeDeepgram):
 
 
 class Slow(Deepgram):
-    """Takes 30 ms, for one frame shortly before zero or for the force."""
+    """Takes too long: for one frame shortly before zero, made 20 ms early, or for the force."""
 
     def __init__(self, clock: trio.testing.MockClock, *, force: bool = False) -> None:
         super().__init__(Options())
@@ -90,7 +90,7 @@ class Slow(Deepgram):
 
     def audio(self, frame: Frame) -> Message:
         if not self._force and frame.audio_ms == 400:
-            self._clock.jump(0.03)
+            self._clock.jump(0.05)
         return super().audio(frame)
 
     def force(self, context: object) -> tuple[Message, ...]:

@@ -403,6 +403,7 @@ def remarks_of(rule: Rule, story: Story) -> set[Remark]:
         Remark.LATE_TEXT_AFTER_FINAL: words_after_the_answer(rule, story),
         Remark.TRUNCATED_TAIL: lacks_its_tail(rule, story),
         Remark.DUPLICATE_FINAL: any(word.duplicate for word in words_of(rule, story)),
+        Remark.OVERLAPPING_FINAL: repeats_the_final_before(rule, story),
         Remark.NATURAL_FINAL_RACE: raced(rule, story),
         Remark.FORCE_REJECTED: any(isinstance(event, ForceRejected) for event in story),
         Remark.USER_STAMP: answer_has_a_user_stamp(rule, story),
@@ -453,6 +454,22 @@ def lacks_its_tail(rule: Rule, story: Story) -> bool:
     shown = bare_words(rule, "".join(word.utterance for word in before[-1:]))
     left = bare_words(rule, choice.word.utterance)
     return any(left == shown[:count] for count in range(len(shown)))
+
+
+def repeats_the_final_before(rule: Rule, story: Story) -> bool:
+    """It begins with the last two words of the final before it, or more of them."""
+    least = 2 if rule.joiner else 4
+    before: Word | None = None
+    for word in words_of(rule, story):
+        if not (word.said.final and word.counts):
+            continue
+        if before and not (word.said.segment and word.said.segment == before.said.segment):
+            ended, begun = bare_words(rule, before.said.text), bare_words(rule, word.said.text)
+            tails = [ended[place:] for place in range(len(ended))]
+            if any(len(tail) >= least and begun[: len(tail)] == tail for tail in tails):
+                return True
+        before = word
+    return False
 
 
 def bare_words(rule: Rule, text: str) -> list[str]:

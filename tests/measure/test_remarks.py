@@ -120,6 +120,69 @@ def test_without_an_answer_nothing_is_lost() -> None:
     assert remarks(MARKED, *forced(partial(ZERO - 1, "good day")), Tick(DEADLINE)) == ()
 
 
+# A final that repeats the end of the one before it.
+
+
+def overlaps(before: str, text: str, rule: Rule = MARKED) -> bool:
+    story = [*forced(), forced_final(AT, before), final(AT + 1, text)]
+    return Remark.OVERLAPPING_FINAL in remarks(rule, *story)
+
+
+@pytest.mark.parametrize(
+    ("before", "text"),
+    [
+        ("a good day to", "day to you"),
+        ("a good day to", "Day, to you!"),
+        ("a good day to", "good day to you"),
+        ("a good day", "a good day to you"),
+        ("good day", "good day"),
+        ("to you", "to you to you"),
+    ],
+)
+def test_a_final_that_repeats_the_end_of_the_one_before_is_remarked(before: str, text: str) -> None:
+    assert overlaps(before, text)
+
+
+@pytest.mark.parametrize(
+    ("before", "text"),
+    [
+        ("a good day", "day to you"),
+        ("good day to", "a good day to"),
+        ("a good day to", "to day you"),
+        ("good day to you", "good day"),
+        ("you", "you"),
+    ],
+)
+def test_one_word_said_twice_or_another_place_is_no_overlap(before: str, text: str) -> None:
+    assert not overlaps(before, text)
+
+
+def test_where_words_are_not_kept_apart_four_letters_are_an_overlap() -> None:
+    together = replace(MARKED, joiner="")
+    assert overlaps("今日は良い日です", "良い日ですね", together)
+    assert overlaps("今日はいい日", "はいい日", together)
+    assert not overlaps("良い日です", "日ですね", together)
+
+
+def test_a_later_final_of_the_same_segment_takes_the_place_of_the_earlier() -> None:
+    said = [forced_final(AT, "good day to", "a"), final(AT + 1, "good day to you", segment="a")]
+    assert Remark.OVERLAPPING_FINAL not in remarks(MARKED, *forced(), *said)
+    other = final(AT + 1, "good day to you", segment="b")
+    assert Remark.OVERLAPPING_FINAL in remarks(MARKED, *forced(), said[0], other)
+
+
+def test_only_finals_that_say_something_new_are_compared() -> None:
+    shown = [partial(ZERO - 9, "a good day"), partial(ZERO - 1, "good day to")]
+    assert remarks(MARKED, *forced(*shown), forced_final(AT, "good day to you")) == ()
+    said = [forced_final(AT, "a good day", "a"), final(AT + 1, " ")]
+    again = [final(AT + 2, "a good day", segment="a"), final(AT + 3, "good day to you")]
+    assert Remark.OVERLAPPING_FINAL in remarks(MARKED, *forced(), *said, again[1])
+    between = final(AT + 2, "indeed")
+    assert Remark.OVERLAPPING_FINAL not in remarks(MARKED, *forced(), *said, between, again[1])
+    twice = remarks(MARKED, *forced(), *said, between, *again)
+    assert Remark.OVERLAPPING_FINAL not in twice
+
+
 # Where the kernel gave no stamp.
 
 

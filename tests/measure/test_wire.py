@@ -65,7 +65,10 @@ def any_of(event: type[Event]) -> st.SearchStrategy[Event]:
 
 any_event = st.one_of([any_of(event) for event in EVENTS.values()])
 # Differences of two of these stay inside 64 bits, as they do on any clock.
-frames = st.builds(FrameSent, st.integers(0, 2**62), st.integers(0, 2**62), places, st.booleans())
+fillings = st.sampled_from([0.0, 0.0, 0.0, 13.0, 0.0625])
+frames = st.builds(
+    FrameSent, st.integers(0, 2**62), st.integers(0, 2**62), places, st.booleans(), fillings
+)
 
 
 def packed_and_unpacked(record: Record) -> Record:
@@ -121,6 +124,17 @@ def test_a_recorder_keeps_every_event_in_the_order_in_which_it_was_told(
     recorder.flush()
     assert list(events_of(records)) == told
     assert all(len(frames_of(r)) <= batch for r in records if r["k"] == "frames")
+
+
+def test_silence_that_fills_a_frame_up_has_a_column_only_where_there_is_any() -> None:
+    plain, filled = FrameSent(1, 1, 20.0), FrameSent(2, 2, 27.0, filled_ms=13.0)
+    assert "filled_ms" not in frames_record([plain, plain], "s")
+    record = frames_record([plain, filled], "s")
+    assert frames_of(record) == [plain, filled]
+    older = {name: value for name, value in record.items() if name != "filled_ms"}
+    assert frames_of(older) == [plain, replace(filled, filled_ms=0.0)]
+    with pytest.raises(ValueError, match="filled_ms has 8 bytes for 2 frames"):
+        frames_of(record | {"filled_ms": bytes(8)})
 
 
 def test_text_and_binary_messages_are_kept_apart() -> None:

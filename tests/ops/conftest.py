@@ -3,6 +3,7 @@
 import shutil
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -19,14 +20,12 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 @pytest.fixture(scope="session")
 def tell(request: pytest.FixtureRequest) -> Callable[[str], None]:
     """Says how things go to whoever waits."""
-    terminal = request.config.pluginmanager.get_plugin("terminalreporter")
+    capture = request.config.pluginmanager.get_plugin("capturemanager")
 
     def say(line: str) -> None:
-        if terminal is None:
-            sys.stderr.write(f"{line}\n")
-        else:
-            terminal.ensure_newline()
-            terminal.write_line(f"  {line}")
+        with capture.global_and_fixture_disabled() if capture else nullcontext():
+            sys.stderr.write(f"\n  {line}")
+            sys.stderr.flush()
 
     return say
 

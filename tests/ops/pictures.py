@@ -72,6 +72,9 @@ def main() -> None:
     html = args.pages or folder
     for made in (args.out, html):
         made.mkdir(parents=True, exist_ok=True)
+    tell("testing this host")
+    command = (sys.executable, "-m", "daemon.cli", "selftest", "--journal", str(folder / "journal"))
+    subprocess.run(command, check=False, stdout=subprocess.DEVNULL)
     with world_in(folder, tell) as world:
         measured(world, tell)
         while (left_s := world.begun_s + 60 * args.minutes - time.time()) > 0:

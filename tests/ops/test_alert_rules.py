@@ -1,6 +1,7 @@
 """The rules as they are written: they load, do as their tests say, and know every metric."""
 
 import re
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -67,6 +68,18 @@ def test_an_alert_fires_in_a_test_says_how_urgent_it_is_and_what_to_do(
 @pytest.mark.parametrize("rule", rules(), ids=lambda rule: rule.get("record") or rule["alert"])
 def test_a_rule_asks_only_for_what_there_is(rule: dict[str, Any]) -> None:
     assert complaints(rule["expr"], known(recorded())) == []
+
+
+def test_the_configuration_in_the_document_is_one_that_prometheus_takes(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
+    (config,) = (block for block in blocks if "scrape_configs" in block)
+    (tmp_path / "prometheus.yml").write_text(config, encoding="utf-8")
+    (tmp_path / "speechbench").mkdir()
+    for name in RULES:
+        shutil.copy(ALERTS / name, tmp_path / "speechbench")
+    promtool("check", "config", "prometheus.yml", folder=tmp_path)
+    assert all(yaml.safe_load(block) for block in blocks)
 
 
 def test_a_query_for_what_there_is_not_is_found_out() -> None:

@@ -6,10 +6,13 @@ import subprocess
 import time
 import urllib.request
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+from exporters.grafana.__main__ import DASHBOARDS
 from exporters.grafana.ask import filled_in
+from exporters.grafana.page import main
 from tests.ops.process import awaited
 from tests.ops.test_alert_rules import promtool, recorded
 from tests.ops.test_dashboards import NAMES, panels
@@ -119,6 +122,18 @@ def test_every_query_of_a_dashboard_has_an_answer(world: World, name: str) -> No
             if not any(value == value for one in found for _, value in one.points):
                 empty.append(f"{panel['title']}: {expr}")
     assert empty == []
+
+
+@pytest.mark.parametrize("name", DASHBOARDS)
+def test_a_dashboard_is_drawn_without_grafana(world: World, tmp_path: Path, name: str) -> None:
+    out = tmp_path / "page.html"
+    which = ["--set", f"model={STEADY}", "--set", "provider=deepgram", "--set", "window=1m"]
+    url = world.prometheus.url
+    asked = [name, "--prometheus", url, "--last", "90s", "--out", str(out), *which]
+    assert main(asked) == 0
+    drawn = out.read_text(encoding="utf-8")
+    assert "nothing yet" not in drawn
+    assert "<svg" in drawn
 
 
 def test_an_alert_about_the_failing_model_arrives(

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from daemon.selftest.host import fingerprint
 from daemon.selftest.result import SelftestResult
-from daemon.selftest.state import save
+from daemon.selftest.state import load, save
 from exporters.grafana.ask import Prometheus, Stretch
 from measure.records import AudioClip
 from pacer.builtin import builtin_clips
@@ -128,7 +128,8 @@ def world_in(folder: Path, tell: Callable[[str], None]) -> Iterator[World]:
         models = (*addresses, *([LOCAL] if _engine() else []))
         config = folder / "speechbench.toml"
         config.write_text(_configuration(folder, addresses, models), encoding="utf-8")
-        save(tested(), folder / "journal")
+        if load(folder / "journal").result is None:
+            save(tested(), folder / "journal")
         keys = {"DEEPGRAM_API_KEY": "any-deepgram", "GLADIA_API_KEY": "any-gladia"}
         daemon = start(
             "daemon",

@@ -52,7 +52,12 @@ def test_what_is_too_short_is_filled_up_with_silence_that_is_no_place_in_the_cli
     chunk = chunker.flush()
     assert chunk is not None
     assert chunk.pcm == frame.pcm + bytes(30 * RATE_HZ // 1000 * 2)
-    assert chunk.audio_ms == 20
+    assert (chunk.audio_ms, chunk.filled_ms) == (20, 30)
+
+
+def test_what_is_long_enough_is_filled_up_with_nothing() -> None:
+    chunker = Chunker(rate_hz=RATE_HZ, chunk_ms=20, min_chunk_ms=20)
+    assert [chunk.filled_ms for chunk in chunks(chunker, list(frames(clip(47))))] == [0, 0, 13]
 
 
 def test_nothing_waits_behind_a_flush() -> None:

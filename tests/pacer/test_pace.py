@@ -166,3 +166,49 @@ def test_every_stream_keeps_its_own_grid(streams: list[tuple[int, int]]) -> None
             assert stream == [stream[0] + STEP_NS * n for n in range(length)]
 
     virtual(main)
+
+
+async def test_what_is_made_ready_comes_after_all_steps_of_the_slot(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    pacer = Pacer(PlainSleeper(), now_ns)
+    happened: list[str] = []
+
+    def acts(name: str) -> tuple[Callable[[int], bool], Callable[[], None]]:
+        def step(due_ns: int) -> bool:
+            happened.append(f"step {name}")
+            return happened.count(f"step {name}") < 3
+
+        return step, lambda: happened.append(f"make {name}")
+
+    pacer._free_slot = lambda: 0  # type: ignore[method-assign]  # two streams that share a slot
+    async with trio.open_nursery() as background:
+        background.start_soon(pacer.run)
+        async with trio.open_nursery() as streams:
+            for name in "ab":
+                streams.start_soon(pacer.play, *acts(name))
+        background.cancel_scope.cancel()
+    steps, made = {"step a", "step b"}, {"make a", "make b"}
+    assert [set(happened[at : at + 2]) for at in (0, 2, 4, 6, 8)] == [
+        steps,
+        made,
+        steps,
+        made,
+        steps,
+    ]
+    assert len(happened) == 10  # nothing is made for a step that will not come
+
+
+async def test_an_error_in_making_ready_is_the_owner_s(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    pacer = Pacer(PlainSleeper(), now_ns)
+
+    def fails() -> None:
+        raise ValueError("nothing to make")
+
+    async with trio.open_nursery() as background:
+        background.start_soon(pacer.run)
+        with pytest.raises(ValueError, match="nothing to make"):
+            await pacer.play(lambda due_ns: True, fails)
+        background.cancel_scope.cancel()

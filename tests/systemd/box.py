@@ -66,6 +66,7 @@ class Box:
             input=given,
             capture_output=True,
             text=True,
+            errors="replace",
             check=False,
             timeout=240,
             env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8"},
