@@ -46,7 +46,7 @@ PORTS = {"grpc": 80, "grpcs": 443}
 
 
 def load_grpc() -> ModuleType:
-    """grpcio. Raises LinkFailed where it is not installed."""
+    """The package grpcio. Raises LinkFailed where it is not installed."""
     try:
         import grpc
     except ImportError:
@@ -94,7 +94,7 @@ class GrpcOpener:
 
 
 def requested(codec: Codec, key: str) -> OpenRequest:
-    """What the codec wants opened. Raises LinkFailed where the key or the address cannot be used."""
+    """What the codec wants opened. Raises LinkFailed where key or address cannot be used."""
     try:
         wanted = codec.open(key)
         known = urlsplit(wanted.url).scheme in SCHEMES
@@ -191,7 +191,7 @@ class GrpcLink:
                 self._loop.run_sync_soon(self._come.send_nowait, received)
         except trio.RunFinishedError:
             return
-        except Exception:  # noqa: S110  the call's own end, of which it tells below
+        except Exception:  # the call's own end, of which the call tells below
             pass
         status, details = self._call.code(), self._call.details()
         end = closed_by(status.value[0], status.name, details or "")

@@ -18,6 +18,7 @@ from providers.elevenlabs import ElevenLabs
 from providers.families_realtime import Realtime
 from providers.fireworks import Fireworks
 from providers.gladia import Gladia
+from providers.google import Google
 from providers.gradium import Gradium
 from providers.inworld import Inworld
 from providers.local import Local
@@ -26,6 +27,7 @@ from providers.openai import openai
 from providers.qwen import qwen
 from providers.realtime_servers import CLONE, SGLANG, SPEACHES
 from providers.revai import RevAi
+from providers.riva import Riva
 from providers.sarvam import Sarvam
 from providers.sherpa import Sherpa
 from providers.smallest import Smallest
@@ -170,5 +172,16 @@ CATALOG: dict[str, Model] = {
     "sherpa/online": Model(Sherpa, "sherpa-onnx streaming server (self-hosted)"),
     "whisperlive/small": Model(
         partial(WhisperLive, model="small"), "WhisperLive, Whisper small (self-hosted)"
+    ),
+    "google/chirp-3": Model(partial(Google, model="chirp_3"), "Google Chirp 3"),
+    "google/latest-long": Model(partial(Google, model="latest_long"), "Google latest_long"),
+    "riva/nemotron-asr-streaming": Model(
+        partial(Riva, forced=True), "NVIDIA Nemotron ASR streaming (self-hosted)"
+    ),
+    "riva/parakeet": Model(partial(Riva, forced=False), "NVIDIA Parakeet (self-hosted)"),
+    "nvidia/nemotron-asr-streaming": Model(
+        partial(Riva, forced=True, cloud=True),
+        "NVIDIA Nemotron ASR streaming (cloud)",
+        fake="riva",
     ),
 }

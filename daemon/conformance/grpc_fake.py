@@ -38,10 +38,24 @@ from providers.codec import Codec, HttpRequest, HttpResponse, Message, fault_of_
 from providers.families_grpc import LAST_STATUS, STATUS_CLOSE
 
 NAMES = (
-    "OK CANCELLED UNKNOWN INVALID_ARGUMENT DEADLINE_EXCEEDED NOT_FOUND ALREADY_EXISTS "
-    "PERMISSION_DENIED RESOURCE_EXHAUSTED FAILED_PRECONDITION ABORTED OUT_OF_RANGE UNIMPLEMENTED "
-    "INTERNAL UNAVAILABLE DATA_LOSS UNAUTHENTICATED"
-).split()
+    "OK",
+    "CANCELLED",
+    "UNKNOWN",
+    "INVALID_ARGUMENT",
+    "DEADLINE_EXCEEDED",
+    "NOT_FOUND",
+    "ALREADY_EXISTS",
+    "PERMISSION_DENIED",
+    "RESOURCE_EXHAUSTED",
+    "FAILED_PRECONDITION",
+    "ABORTED",
+    "OUT_OF_RANGE",
+    "UNIMPLEMENTED",
+    "INTERNAL",
+    "UNAVAILABLE",
+    "DATA_LOSS",
+    "UNAUTHENTICATED",
+)
 """The statuses of gRPC, in the order of their numbers."""
 OF_HTTP = {400: 3, 401: 16, 403: 7, 404: 12, 429: 8, 503: 14, 504: 4}
 """Which status says what an HTTP status would; for others it is UNKNOWN."""
@@ -56,7 +70,7 @@ def status_of(code: int) -> int:
     return 0 if code == 1000 else INTERNAL
 
 
-class Call:
+class Call(trio.abc.AsyncResource):
     """One call as a conversation knows a websocket, and the connection below it."""
 
     def __init__(

@@ -101,7 +101,7 @@ class _Bridge:
         try:
             for message in requests:
                 self._soon(call.heard, message)
-        except Exception:  # noqa: BLE001  the caller is gone, of which grpcio tells apart
+        except Exception:  # the caller is gone, of which grpcio tells apart
             return
         self._soon(call.heard, b"")
 

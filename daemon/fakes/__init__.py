@@ -13,6 +13,7 @@ from daemon.fakes.deepgram_flux import FakeDeepgramFlux
 from daemon.fakes.elevenlabs import FakeElevenLabs
 from daemon.fakes.fireworks import FakeFireworks
 from daemon.fakes.gladia import FakeGladia
+from daemon.fakes.google import FakeGoogle
 from daemon.fakes.gradium import FakeGradium
 from daemon.fakes.inworld import FakeInworld
 from daemon.fakes.mistral import FakeMistral
@@ -25,6 +26,7 @@ from daemon.fakes.realtime import (
     FakeTogether,
 )
 from daemon.fakes.revai import FakeRevAi
+from daemon.fakes.riva import FakeRiva
 from daemon.fakes.sarvam import FakeSarvam
 from daemon.fakes.script import (
     BINARY,
@@ -82,6 +84,8 @@ FAKES: dict[str, type[Fake]] = {
     "vosk": FakeVosk,
     "sherpa": FakeSherpa,
     "whisperlive": FakeWhisperLive,
+    "google": FakeGoogle,
+    "riva": FakeRiva,
 }
 """Every fake by the name of its provider."""
 
