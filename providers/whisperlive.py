@@ -56,9 +56,7 @@ class WhisperLive(JsonCodec):
         ),
         languages=("multi",),
         prompt="initial_prompt",
-        sources=(
-            Source("collabora/WhisperLive: server.py and backend/base.py, bde730b", "2026"),
-        ),
+        sources=(Source("collabora/WhisperLive: server.py and backend/base.py, bde730b", "2026"),),
         why="It cannot be forced. Settings are those of its maker's client, and it decides by "
         "itself when a segment is complete, which may take seconds.",
         awaits=(

@@ -116,7 +116,9 @@ def run(args: argparse.Namespace) -> int:
     with console.status("reading clips and looking for speech in them"):
         plan = plan_of(settings, os.environ)
     fewer = shortfall(plan) if plan.targets else None
-    for line in (*plan.skipped, *_remarks(plan), *([fewer] if fewer else [])):
+    trouble = plan.known_error.trouble()
+    notes = [line for line in (fewer, trouble) if line is not None]
+    for line in (*plan.skipped, *_remarks(plan), *notes):
         sys.stderr.write(f"speechbench: {line}\n")
     if not plan.targets:
         raise UserError("there is no model left to measure")

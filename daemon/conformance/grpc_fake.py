@@ -130,9 +130,9 @@ class Call(trio.abc.AsyncResource):
             pass
 
     async def aclose(self) -> None:
-        """The connection below breaks off."""
-        await trio.lowlevel.checkpoint()
+        """The connection below breaks off, also where this is cancelled."""
         self.end(*BROKEN_OFF)
+        await trio.lowlevel.checkpoint()
 
 
 class MemoryLink:

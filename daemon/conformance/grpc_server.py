@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from queue import SimpleQueue
 from threading import Thread
+from types import ModuleType
 from typing import Any, Protocol
 
 import trio
@@ -60,11 +61,7 @@ class _Bridge:
     """One call between a thread of grpcio's and the trio run."""
 
     def __init__(
-        self,
-        grpc: Any,
-        begin: Begin,
-        method: str,
-        loop: trio.lowlevel.TrioToken,  # noqa: ANN401
+        self, grpc: ModuleType, begin: Begin, method: str, loop: trio.lowlevel.TrioToken
     ) -> None:
         self._grpc = grpc
         self._begin = begin

@@ -8,7 +8,7 @@ SCALE = 32_768
 
 
 def pcm_of(floats: bytes) -> bytes:
-    """16-bit samples of little-endian floats from -1 to 1. Raises ValueError where they are none."""
+    """16-bit samples of little-endian floats from -1 to 1. Raises ValueError for anything else."""
     samples = array("f")
     samples.frombytes(floats)
     if byteorder == "big":

@@ -1,7 +1,8 @@
-"""Vosk's server as one that anyone can run: each piece of audio is answered by one message.
+"""Vosk's server as one that anyone can run.
 
-A partial is told in the answer to the next piece; a final at its own moment. Orders must be spelt
-as the server compares them; any other text is taken for audio there, and ends the stream here.
+The real one answers each piece of audio with exactly one message; this one answers only while no
+words are open, and says the others at their own moments. Orders must be spelt as the server
+compares them; any other text is taken for audio there, and ends the stream here.
 """
 
 import json
@@ -29,13 +30,14 @@ class Stream(Talker):
     rate_hz = USUAL_RATE_HZ
 
     def __init__(self) -> None:
-        self._partial = ""
+        self._open = False
 
     def heard(self, message: Message) -> Order | Reply:
         if isinstance(message, bytes):
             if len(message) % 2:
                 return NOT_UNDERSTOOD
-            return Reply((json.dumps({"partial": self._partial}),), Audio(message))
+            silence = () if self._open else (_partial(""),)
+            return Reply(silence, Audio(message))
         match message:
             case '{"reset" : 1}':
                 return Force()
@@ -56,11 +58,15 @@ class Stream(Talker):
         return NOT_UNDERSTOOD
 
     def said(self, text: str, *, final: bool, marked: bool, audio_ms: float) -> Iterable[Message]:
-        self._partial = "" if final else text
-        return (_result(text),) if final else ()
+        self._open = not final and bool(text)
+        return (_result(text) if final else _partial(text),)
 
     def farewell(self, rest: str, audio_ms: float) -> Iterable[Message]:
         return (_result(rest),)
+
+
+def _partial(text: str) -> str:
+    return json.dumps({"partial": text}, indent=2)
 
 
 def _result(text: str) -> str:
