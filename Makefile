@@ -7,11 +7,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet
 
-.PHONY: demo test check mutants bench test-ops dashboards lock clean help
+.PHONY: demo test check mutants bench test-ops dashboards lock test-systemd soak clean help
 
 help:
 	@echo 'make demo    measure the built-in recogniser with real speech (two minutes, no keys)'
 	@echo 'make test    all tests (under three minutes)'
+	@echo 'make test-systemd  the units, booted in a container (five minutes, as root)'
+	@echo 'make soak    the daemon for half an hour while all around it goes wrong (MINUTES=10, as root)'
 	@echo 'make check   style, types, import rules'
 	@echo 'make mutants small faults planted in the heart, to see that a test notices each'
 	@echo 'make bench   side by side with other clients (twelve minutes; BENCH=--quick: three)'
@@ -64,6 +66,16 @@ check: $(VENV)/installed-dev
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache
 	@$(BIN)/python -m tests.names
+
+# A Debian that is this machine's own, under a throw-away overlay; nothing outside of it is changed.
+test-systemd: $(VENV)/installed-dev
+	@$(BIN)/python -m tests.systemd.needed
+	@$(BIN)/python -m pytest -q tests/systemd
+
+# Ends with what was proven, a line each; exit code 1 where something was not.
+MINUTES ?= 30
+soak: $(VENV)/installed-dev
+	@$(BIN)/python -m tests.soak $(MINUTES)
 
 # MUTANTS names files of measure/, such as stopwatch.py; without any, all of them.
 mutants: $(VENV)/installed-dev

@@ -20,6 +20,7 @@ COMMANDS = {
     "dump-config": "show a configuration with all its defaults, without secrets",
     "replay": "read measurements again from a journal",
     "rescore": "recompute measurements in a journal under any definition",
+    "report": "print the table a buyer reads, from journals",
     "journal": "show what is in a journal, verify it, or export it",
     "local-server": "serve an embedded speech recogniser over a websocket on this host",
     "fake": "be a provider on this host that does as a script says, to test clients",

@@ -10,7 +10,15 @@ from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 from pydantic.fields import FieldInfo
 
 from daemon.errors import UserError
@@ -25,6 +33,9 @@ from measure.records import (
     VoiceSettings,
 )
 from providers import CATALOG
+from providers.codec import Model
+from providers.described import model_of
+from providers.described_shape import ProviderTable
 
 CONFIG_EXIT_CODE = 78
 """EX_CONFIG: a supervisor must not start the program again with the same file."""
@@ -32,6 +43,7 @@ CONFIG_EXIT_CODE = 78
 DEFAULT_SCHEDULE = "interval"
 """The name of the schedule where the file has none."""
 
+ADDRESSES = ("ws://", "wss://", "http://", "https://", "tcp://", "grpc://", "grpcs://")
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 
 
@@ -58,17 +70,25 @@ class ModelSection(Section):
 
     @field_validator("name")
     @classmethod
-    def _is_known(cls, name: str) -> str:
-        if name not in CATALOG:
-            raise ValueError(f"there is no model of that name; allowed: {', '.join(CATALOG)}")
+    def _is_known(cls, name: str, info: ValidationInfo) -> str:
+        allowed = [*CATALOG, *(info.context or ())]
+        if name not in allowed:
+            raise ValueError(f"there is no model of that name; allowed: {', '.join(allowed)}")
         return name
 
     @field_validator("url")
     @classmethod
     def _is_an_address(cls, url: str | None) -> str | None:
-        if url is not None and not url.startswith(("ws://", "wss://", "http://", "https://")):
-            raise ValueError("an address begins with ws://, wss://, http:// or https://")
+        if url is not None and not url.startswith(ADDRESSES):
+            raise ValueError(f"an address begins with {', '.join(ADDRESSES)}")
         return url
+
+
+class KeysSection(Section):
+    """Where keys are besides the environment and systemd's credentials."""
+
+    directory: Path | None = None
+    """A folder with a file for each key, named after the provider; docs/add-a-provider.md."""
 
 
 class RawSection(Section):
@@ -278,12 +298,19 @@ class DaemonSection(Section):
     """The daemon: runs that go on at the same time; a run is one model with one corpus."""
     jobs_per_provider: Annotated[int, Field(ge=1, le=100)] = 1
     """How many of them may have streams at one provider."""
-    start_within_s: Annotated[float, Field(ge=0, le=3_600)] = 30.0
+    start_within_s: Annotated[float, Field(ge=1, le=3_600)] = 30.0
     """A run that cannot begin so soon after its moment is missed, and not made up for."""
     seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 0
     """Where in its interval each run lies; another number on each host spreads them."""
     workers: Annotated[int, Field(ge=1, le=64)] = 1
     """Measuring processes: the models are shared out among them, each measures ``parallel``."""
+
+
+class ReportSection(Section):
+    """What ``speechbench report`` needs to know besides the journal."""
+
+    prices: Path | None = None
+    """A price list, relative to the folder of this file; docs/prices.md says how to write one."""
 
 
 class Settings(Section):
@@ -294,6 +321,9 @@ class Settings(Section):
     clip: tuple[ClipSection, ...] = ()
     """Without any, and without a corpus: the recordings that are built in."""
     corpus: tuple[CorpusSection, ...] = ()
+    provider: tuple[ProviderTable, ...] = ()
+    """Providers that are described here, beside those of the catalogue."""
+    keys: KeysSection = KeysSection()
     method: MethodSection = MethodSection()
     voice: VoiceSection = VoiceSection()
     budgets: BudgetsSection = BudgetsSection()
@@ -305,6 +335,13 @@ class Settings(Section):
     schedule: tuple[ScheduleSection, ...] = ()
     """Without any: everything, each ``daemon.interval_s``."""
     spending: SpendingSection = SpendingSection()
+    report: ReportSection = ReportSection()
+
+    @property
+    def catalogue(self) -> dict[str, Model]:
+        """All models that there are, the described ones among them."""
+        described = {one.name: model_of(one.description()) for one in self.provider}
+        return {**CATALOG, **described}
 
     @property
     def voice_settings(self) -> VoiceSettings:
@@ -353,11 +390,22 @@ def read_settings(path: Path | None) -> Settings:
 def settings_of(table: Mapping[str, object], path: Path) -> Settings:
     """The settings in a table that was read from ``path``."""
     try:
-        settings = Settings.model_validate(table)
+        settings = Settings.model_validate(table, context=_described(table))
     except ValidationError as error:
         lines = [f"{path}: {line}" for line in _mistakes(error)]
         raise _config_error("\n".join(lines)) from error
     return _beside(settings, path.parent)
+
+
+def _described(table: Mapping[str, object]) -> list[str]:
+    """The names of the providers that a table describes, right or wrong."""
+    tables = table.get("provider")
+    names = (
+        [one.get("name") for one in tables or () if isinstance(one, dict)]
+        if isinstance(tables, list | tuple)
+        else []
+    )
+    return [name for name in names if isinstance(name, str)]
 
 
 def settings_with(settings: Settings, changes: Mapping[str, Mapping[str, object]]) -> Settings:
@@ -386,7 +434,19 @@ def _beside(settings: Settings, folder: Path) -> Settings:
     journal = settings.journal.model_copy(
         update={"directory": folder / settings.journal.directory.expanduser()}
     )
-    return settings.model_copy(update={"clip": clips, "corpus": corpora, "journal": journal})
+    prices = settings.report.prices
+    report = settings.report.model_copy(
+        update={"prices": None if prices is None else folder / prices.expanduser()}
+    )
+    keys = settings.keys.directory
+    changes = {
+        "clip": clips,
+        "corpus": corpora,
+        "journal": journal,
+        "report": report,
+        "keys": KeysSection(directory=None if keys is None else folder / keys.expanduser()),
+    }
+    return settings.model_copy(update=changes)
 
 
 def _corpus_beside(corpus: CorpusSection, folder: Path) -> CorpusSection:

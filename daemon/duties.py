@@ -1,5 +1,6 @@
 """From a configuration to what has to be done: which runs there are, when, and what each costs."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -83,6 +84,13 @@ def limits_of(settings: Settings) -> Limits:
     section = settings.daemon
     within_ns = round(section.start_within_s * SECOND)
     return Limits(section.jobs, section.jobs_per_provider, within_ns)
+
+
+def most_streams(plan: Plan) -> int:
+    """How many streams there can be at the same time; a run has one."""
+    limits = limits_of(plan.settings)
+    at_provider = Counter(assignment.job.provider for assignment in assignments_of(plan))
+    return min(limits.jobs, sum(min(limits.jobs_per_provider, n) for n in at_provider.values()))
 
 
 def allowance_of(settings: Settings, provider: str) -> Allowance:

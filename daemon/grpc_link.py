@@ -10,9 +10,10 @@ A call ends with a status: OK is an ordinary Close, any other one the Close 4000
 """
 
 import math
+from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from queue import SimpleQueue
 from threading import Thread
 from types import ModuleType
@@ -33,6 +34,8 @@ from providers.families_grpc import SCHEMES, STATUS_CLOSE
 
 CLOSE_S = 0.4
 """How long a call may take to end; after that it is cancelled."""
+HANDOVER_NS = 10_000_000
+"""So long a thread of grpcio's may take to fetch a message, on a host with much to do."""
 UNAVAILABLE = 14
 BROKEN_OFF = ("Socket closed", "Connection reset", "Broken pipe", "Stream removed", "GOAWAY")
 """How grpcio says that a connection ended by itself; a provider's own words are others."""
@@ -143,22 +146,38 @@ async def _connected(grpc: ModuleType, channel: Any, address: str, timeout_s: fl
         raise LinkFailed(Fault(Whose.NETWORK, FaultKind.CONNECT, said))
 
 
-@dataclass(slots=True)
 class _Outgoing:
     """What is to be sent, one after the other: taken by grpcio in a thread of its own."""
 
-    queue: "SimpleQueue[bytes | None]" = field(default_factory=SimpleQueue)
-    put_bytes: int = 0
-    taken_bytes: int = 0
+    def __init__(self, now_ns: Callable[[], int]) -> None:
+        self._now_ns = now_ns
+        self._queue: SimpleQueue[bytes | None] = SimpleQueue()
+        self._waiting: deque[tuple[int, int]] = deque()
+        """When each message was put that may not have been taken, and how much it holds."""
+        self._taken = 0
+        self._known_taken = 0
+        self.put_bytes = 0
 
-    def put(self, message: bytes) -> None:
-        """An empty one ends our half of the call."""
+    def put(self, message: bytes) -> int:
+        """Now; an empty one ends our half of the call."""
+        self._queue.put(message or None)
+        now_ns = self._now_ns()
         self.put_bytes += len(message)
-        self.queue.put(message or None)
+        self._waiting.append((now_ns, len(message)))
+        return now_ns
+
+    @property
+    def late_bytes(self) -> int:
+        """What has not been taken although there was time for that."""
+        while self._waiting and self._known_taken < self._taken:
+            self._waiting.popleft()
+            self._known_taken += 1
+        late_ns = self._now_ns() - HANDOVER_NS
+        return sum(size for put_ns, size in self._waiting if put_ns < late_ns)
 
     def __iter__(self) -> Iterator[bytes]:
-        while (message := self.queue.get()) is not None:
-            self.taken_bytes += len(message)
+        while (message := self._queue.get()) is not None:
+            self._taken += 1
             yield message
 
 
@@ -168,7 +187,7 @@ class GrpcLink:
     def __init__(self, connected: Connected, now_ns: Callable[[], int]) -> None:
         self.connected = connected
         self._now_ns = now_ns
-        self._outgoing = _Outgoing()
+        self._outgoing = _Outgoing(now_ns)
         self._loop = trio.lowlevel.current_trio_token()
         self._come, self._incoming = trio.open_memory_channel[Received](math.inf)
         self._over = trio.Event()
@@ -205,8 +224,8 @@ class GrpcLink:
 
     @property
     def unsent_bytes(self) -> int:
-        """What grpcio has not taken yet; what it keeps itself it does not tell."""
-        return self._outgoing.put_bytes - self._outgoing.taken_bytes
+        """What grpcio should have taken by now; of what it keeps itself it does not tell."""
+        return self._outgoing.late_bytes
 
     @property
     def sent_bytes(self) -> int:
@@ -221,9 +240,8 @@ class GrpcLink:
         if self._finished:
             raise WireClosed(None, "our half of the call has ended")
         assert isinstance(message, bytes), "a message of protobuf"
-        self._outgoing.put(message)
         self._finished = not message
-        return self._now_ns()
+        return self._outgoing.put(message)
 
     async def receive(self) -> Received:
         try:

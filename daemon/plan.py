@@ -30,7 +30,7 @@ from pacer.builtin import builtin_clips
 from pacer.clips import ClipError, RawFormat, load_clip
 from pacer.cut import STREAMING, Span
 from providers import CATALOG
-from providers.codec import Codec, Options
+from providers.codec import Codec, Model, Options
 from scoring.corpora.checksum import Content, corpus_sha256
 from scoring.normalize import NORMALIZERS
 from scoring.rejoin import Call
@@ -51,10 +51,12 @@ class Target:
     key: str = field(repr=False)
     rule: Rule
     price_usd_per_1000_min: float | None = None
+    described: Model | None = field(default=None, repr=False)
+    """Where the user has described it; None: as in the catalogue."""
 
     def codec(self) -> Codec:
         """A codec for one stream."""
-        return CATALOG[self.name].make(self.options)
+        return (self.described or CATALOG[self.name]).make(self.options)
 
     @property
     def engine(self) -> str | None:
@@ -200,20 +202,22 @@ def _target(
     section: ModelSection, settings: Settings, environment: Mapping[str, str]
 ) -> Target | str:
     options = Options(url=section.url, language=section.language)
+    described = None if section.name in CATALOG else settings.catalogue[section.name]
     try:
-        codec = CATALOG[section.name].make(options)
+        codec = (described or CATALOG[section.name]).make(options)
         facts = codec.facts
     except ValueError as error:  # an address that this provider cannot have
         raise UserError(f"{section.name}: {error}", exit_code=CONFIG_EXIT_CODE) from error
     rule = settings.rule(facts.rule, _flow(section, settings, codec))
     variable = section.key_variable or facts.key_variable
-    keys = Keys(environment)
+    keys = Keys(environment, settings.keys.directory)
     provider = section.name.partition("/")[0]
     key = keys.find(provider, variable) if variable else None
     if variable and key is None:
         return keys.missing(section.name, variable)
     secret = key.value if key else ""
-    return Target(section.name, options, secret, rule, section.price_usd_per_1000_min)
+    price_usd = section.price_usd_per_1000_min
+    return Target(section.name, options, secret, rule, price_usd, described)
 
 
 def _flow(section: ModelSection, settings: Settings, codec: Codec) -> Flow:
@@ -225,6 +229,13 @@ def _flow(section: ModelSection, settings: Settings, codec: Codec) -> Flow:
         raise UserError(
             f"{section.name}: there is no flow {flow.value!r} with it; "
             f"allowed: {', '.join(one.value for one in allowed)}",
+            exit_code=CONFIG_EXIT_CODE,
+        )
+    every = Endpoint(settings.method.endpoint) is Endpoint.EVERY
+    if flow is Flow.FORCED and every and not codec.facts.silence_after_force:
+        raise UserError(
+            f"{section.name}: it wants no audio after a force, "
+            "so that method.endpoint must be 'last'",
             exit_code=CONFIG_EXIT_CODE,
         )
     if flow is Flow.CLOSE and Endpoint(settings.method.endpoint) is Endpoint.EVERY:

@@ -26,7 +26,6 @@ from daemon.duties import (
     overall_of,
     pairs_of_job,
     price_of,
-    require_work,
 )
 from daemon.errors import UserError
 from daemon.gate import hindrance
@@ -75,7 +74,10 @@ class Service:
         notifier: Notifier,
         treasury: Treasury,
     ) -> None:
-        """``reread`` reads the configuration at ``path`` again; it may take a while."""
+        """``reread`` reads the configuration at ``path`` again, in a thread; it may take a while.
+
+        It raises UserError for a configuration that cannot be taken.
+        """
         self.state = State(ledger=treasury.ledger)
         self.current: Generation | None = None
         self.ending = False
@@ -134,7 +136,6 @@ class Service:
         try:
             plan = await trio.to_thread.run_sync(self._reread, abandon_on_cancel=True)
             self._require_same_process(plan)
-            require_work(plan)
             if self.ending:
                 raise UserError("the program is ending")
             await self._generations.start(self._generation, plan, asked)

@@ -45,7 +45,7 @@ from measure.events import (
 )
 from measure.faults import Fault, FaultKind, Whose
 from measure.measurement import Measurement, reference_of
-from measure.records import Flow, Frame
+from measure.records import AudioClip, Flow, Frame
 from measure.stopwatch import RECEIVED
 from measure.turns import Turn, Turns
 from measure.wire import Record, Recorder
@@ -53,6 +53,7 @@ from pacer.chunk import Chunker
 from pacer.frames import frames, silence
 from providers.codec import ForceContext, Message, ProviderError
 from providers.forcing import Forcer
+from scoring.rejoin import part_name
 
 HURRY_S = 0.3
 """How long an orderly end may take when somebody has asked the program to stop."""
@@ -457,7 +458,16 @@ class _Session:
             "wall_unix_ns": self._started_wall_ns,
             "signature": order.signature,
             "price_usd_per_1000_min": order.price_usd_per_1000_min,
+            **_part_fields(clip),
         }
+
+
+def _part_fields(clip: AudioClip) -> Record:
+    """Which part of which call it is; nothing where it is a recording of its own."""
+    named = part_name(clip.name) if clip.reference is None else None
+    if named is None:
+        return {}
+    return {"call": named.call, "part": named.index + 1, "parts": named.parts}
 
 
 @dataclass(frozen=True, slots=True)

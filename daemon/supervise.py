@@ -44,7 +44,6 @@ from measure.records import SECOND
 from measure.wire import Record
 from pacer.clock import Sleeper, TimerSleeper, best_sleeper
 from pacer.pace import Pacer
-from providers import CATALOG
 from scoring.normalize import NORMALIZERS
 from vad.silero import STEP_MODEL
 
@@ -241,7 +240,7 @@ def exporter_settings(
         config_sha256=hashlib.sha256(settings.model_dump_json().encode()).hexdigest(),
         streams=tuple(streams_of(plan)),
         schedules=tuple(one.name for one in settings.schedule) or (DEFAULT_SCHEDULE,),
-        build=_build(),
+        build=build_labels(),
         models=tuple(model_labels(target) for target in plan.targets),
         live=live,
     )
@@ -381,7 +380,8 @@ def streams_of(plan: Plan) -> Iterable[Stream]:
             yield Stream(provider, target.name, corpus, target.rule.flow.value)
 
 
-def _build() -> dict[str, str]:
+def build_labels() -> dict[str, str]:
+    """The labels of ``build_info``: what this program is made of."""
     normalizer = NORMALIZERS["speechbench"]
     return {
         "version": version("speechbench"),
@@ -395,7 +395,7 @@ def _build() -> dict[str, str]:
 
 def model_labels(target: Target) -> dict[str, str]:
     """The labels of ``model_info``."""
-    facts = CATALOG[target.name].make(target.options).facts
+    facts = target.codec().facts
     return {
         "provider": target.name.partition("/")[0],
         "model": target.name,

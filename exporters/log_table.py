@@ -23,6 +23,12 @@ class LogEvent:
 EVENTS: Final = (
     # This program.
     LogEvent(
+        "process_started",
+        "info",
+        "The daemon has read its configuration and prepares to measure.",
+        ("version", "python", "onnxruntime", "silero_model", "normalizer", "config_path"),
+    ),
+    LogEvent(
         "process_ready",
         "info",
         "Measuring begins.",
@@ -57,14 +63,25 @@ EVENTS: Final = (
     LogEvent(
         "shutdown_started", "info", "A signal ends the program; what runs is ended.", ("signal",)
     ),
+    LogEvent(
+        "exporter_restarted",
+        "error",
+        "The process that records had ended and was started again; what was lost is counted.",
+        ("records_lost", "took_ms"),
+    ),
     LogEvent("workers_reduced", "warning", "Fewer workers than asked for.", ("reason",)),
     LogEvent(
         "worker_ended",
         "error",
-        "A measuring process died; its sessions are lost, and it is started again.",
-        ("worker", "exit_code", "sessions_lost", "restart_in_s"),
+        "A measuring process has died or left sessions open; these are lost.",
+        ("worker", "reason", "sessions_lost"),
     ),
-    LogEvent("worker_restarts", "warning", "A worker is started again.", ("worker",)),
+    LogEvent(
+        "worker_restarts",
+        "error",
+        "A measuring process has ended and is started again after a moment.",
+        ("worker", "exit", "sessions_lost", "in_s"),
+    ),
     LogEvent(
         "harness_failed",
         "error",
@@ -78,14 +95,19 @@ EVENTS: Final = (
         ("reason",),
     ),
     # Runs and sessions.
-    LogEvent("run_started", "info", "A run begins.", ("run_id", "models", "clips", "wall_unix_ns")),
+    LogEvent(
+        "run_started",
+        "info",
+        "A run begins.",
+        ("run_id", "schedule", "models", "dataset", "clips", "wall_unix_ns"),
+    ),
     LogEvent(
         "run_finished",
         "info",
         "A run has ended.",
         (
-            *("run_id", "schedule", "sessions", "failures", "complete"),
-            *("duration_s", "wall_unix_ns"),
+            *("run_id", "schedule", "models", "dataset", "sessions", "failures"),
+            *("complete", "duration_s", "wall_unix_ns"),
         ),
     ),
     LogEvent(
@@ -99,6 +121,18 @@ EVENTS: Final = (
         "warning",
         "A provider refused us and is left alone for a while.",
         ("provider", "kind", "until_unix_s"),
+    ),
+    LogEvent(
+        "spending_unreadable",
+        "error",
+        "What was spent before is not known: counting begins at 0. Look at the kept file.",
+        ("path", "error", "kept"),
+    ),
+    LogEvent(
+        "spending_unwritten",
+        "error",
+        "What is spent cannot be written down; after a restart it would be forgotten.",
+        ("path", "error"),
     ),
     LogEvent("session_started", "debug", "A stream is about to be opened.", ("session_id", "…")),
     LogEvent(
@@ -125,9 +159,12 @@ EVENTS: Final = (
         "This host spoiled the session; it counts neither for nor against the provider.",
         ("session_id", "reason", "late_max_us"),
     ),
-    LogEvent("selftest_started", "info", "The harness measures its own error.", ("why",)),
+    LogEvent("selftest_started", "info", "The harness measures its own error.", ("reason",)),
     LogEvent(
-        "selftest_finished", "info", "How large the harness's own error is here.", ("summary",)
+        "selftest_finished",
+        "info",
+        "How large the harness's own error is here; a warning where this host is unfit.",
+        ("verdict", "summary", "reasons", "advice"),
     ),
     LogEvent("selftest_failed", "warning", "The self-test could not be made.", ("reason",)),
     # The journal.
@@ -162,7 +199,7 @@ EVENTS: Final = (
         ("error",),
     ),
     LogEvent("journal_close_failed", "error", "A segment could not be closed.", ("error",)),
-    LogEvent("journal_resumed", "info", "The disk takes records again.", ("lost",)),
+    LogEvent("journal_resumed", "warning", "The disk takes records again.", ("lost",)),
     LogEvent(
         "journal_disk_low",
         "error",

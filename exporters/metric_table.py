@@ -280,7 +280,11 @@ METRICS = (
         ("provider", "outcome"),
         "Ends of speech: detected, none (speech ran to the end), early (more speech followed).",
     ),
-    _counter("log_messages_total", ("level",), "Log events written, by level."),
+    _counter(
+        "log_messages_total",
+        ("level",),
+        "Log events by level, also those below the level that is written.",
+    ),
     Metric(
         "selftest_error_seconds",
         "gauge",

@@ -18,6 +18,7 @@ from prometheus_client import (
     disable_created_metrics,
 )
 
+from exporters.logs import LINES
 from exporters.metric_table import (
     CLOSED,
     CONFIGURED,
@@ -99,7 +100,6 @@ class Metrics:
             "records_lost": self._records_lost,
             "configured": self._configured,
             "selftest": self._selftest,
-            "log": self._log,
             **dict.fromkeys(_MESSAGE_KINDS, self._message_read),
         }
         self.configure(streams, schedules)
@@ -116,6 +116,8 @@ class Metrics:
         take = self._takes.get(record["k"])
         if take is not None:
             take(record)
+        if record["k"] in LINES:
+            self._lines(record)
 
     def configure(self, streams: Iterable[Stream], schedules: Iterable[str]) -> None:
         """Start the series of what is now configured at 0, and end those of what no longer is."""
@@ -434,10 +436,11 @@ class Metrics:
                 error = self._child("selftest_error_seconds", **labels, statistic=statistic)
                 error.set(size_ns / SECOND)
 
-    def _log(self, record: Fields) -> None:
-        level = record["level"]
-        known = level if level in CLOSED["level"] else "info"
-        self._child("log_messages_total", level=known).inc()
+    def _lines(self, record: Fields) -> None:
+        """Everything that the log tells of it, whatever else it counts as."""
+        for line in LINES[record["k"]](record):
+            known = line.level if line.level in CLOSED["level"] else "info"
+            self._child("log_messages_total", level=known).inc()
 
     def _show_active(self) -> None:
         for (provider,) in self._known["sessions_active"]:

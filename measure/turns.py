@@ -11,6 +11,10 @@ Providers answer in order, so an answer that an earlier turn still lacks comes f
 While one is owed no later turn can be sure of its own, and its verdict is ``turn_unclear``. The
 same holds for a turn that has no answer yet when the next speech begins; only an answer that is
 marked as one to a force can still be told apart, until the next force.
+
+A provider may also add words to an answer that it has given. A final that comes while the next turn
+speaks may be such a tail, unless the name of its segment says otherwise: that turn is unclear where
+no partial had announced it, and is never ``already_final`` by it.
 """
 
 from collections import deque
@@ -52,15 +56,30 @@ class Turn:
     tally: Tally = field(default_factory=Tally)
     unclear: bool = False
     """Its answer cannot be told from that of another turn."""
+    announced: bool = False
+    """There are words on show in it that await their final."""
+    tailed: bool = False
+    """A final that came before its zero may belong to what was said before."""
 
     def feed(self, event: Event) -> None:
         self.watch.feed(event)
         self.tally.feed(event)
 
+    def hear(self, said: Transcript, *, its_own: bool) -> None:
+        """What was given to this turn; ``its_own`` where the name of the segment says so."""
+        if said.text.strip():
+            speaks = self.number > 1 and self.watch.zero_ns is None
+            if said.final and speaks and not its_own:
+                self.tailed = True
+                self.unclear |= not self.announced
+            self.announced = not said.final
+        self.feed(said)
+
     def reading(self) -> Reading:
         """What the stopwatch shows, if it may be believed that this is of this turn."""
         reading = self.watch.reading()
-        if not self.unclear or reading.verdict in OUR_FAULT:
+        unclear = self.unclear or (self.tailed and reading.selection is Verdict.ALREADY_FINAL)
+        if not unclear or reading.verdict in OUR_FAULT:
             return reading
         return replace(reading, verdict=Verdict.TURN_UNCLEAR)
 
@@ -162,7 +181,12 @@ class Turns:
             case SpeechEnd():
                 self._ends.append(event)
                 self._tell_detected(event, len(self._ends))
-            case Transcript() | ForceAcknowledged():
+            case Transcript():
+                heard_in = self._segments.get(event.segment or "")
+                turn = self._turn_of(event)
+                if turn is not None:
+                    turn.hear(event, its_own=heard_in is turn)
+            case ForceAcknowledged():
                 turn = self._turn_of(event)
                 if turn is not None:
                     turn.feed(event)

@@ -21,6 +21,7 @@ from providers.gladia import Gladia
 from providers.google import Google
 from providers.gradium import Gradium
 from providers.inworld import Inworld
+from providers.kyutai import LARGE_FACTS, Kyutai
 from providers.local import Local
 from providers.mistral import Mistral
 from providers.openai import openai
@@ -36,7 +37,9 @@ from providers.speechmatics import Speechmatics
 from providers.together import together
 from providers.vllm import Vllm
 from providers.vosk import Vosk
+from providers.whisper_streaming import WhisperStreaming
 from providers.whisperlive import WhisperLive
+from providers.wyoming import Wyoming
 from providers.xai import Xai
 
 CATALOG: dict[str, Model] = {
@@ -184,4 +187,10 @@ CATALOG: dict[str, Model] = {
         "NVIDIA Nemotron ASR streaming (cloud)",
         fake="riva",
     ),
+    "kyutai/stt-1b-en-fr": Model(Kyutai, "Kyutai STT 1B, English and French (self-hosted)"),
+    "kyutai/stt-2.6b-en": Model(
+        partial(Kyutai, facts=LARGE_FACTS), "Kyutai STT 2.6B, English (self-hosted)"
+    ),
+    "whisper-streaming/server": Model(WhisperStreaming, "whisper_streaming server (self-hosted)"),
+    "wyoming/server": Model(Wyoming, "any Wyoming speech-to-text server (self-hosted)"),
 }

@@ -64,10 +64,11 @@ class Azure(PlainCodec):
         audio=AudioFormat(rate_hz=RATE_HZ, chunk_ms=100, max_chunk_ms=250),
         key_variable="AZURE_SPEECH_KEY",
         natural_endpointing=f"on: after {PAUSE_MS} ms of silence",
-        limits=Limits(session_s=600.0, idle_s=180.0),
+        limits=Limits(session_s=600.0, idle_s=180.0, streams=100),
         languages=("en-US", "en-GB", "de-DE", "es-ES", "fr-FR", "it-IT", "ja-JP", "pt-BR"),
         sources=(
             Source("Microsoft's page of its Speech websocket protocol", "2018-09-18"),
+            Source("learn.microsoft.com: Speech service quotas and limits", "2026"),
             Source("coval-ai/benchmarks, its Azure client", "2026-08-21"),
             Source("microsoft/cognitive-services-speech-sdk-js", "2026-07-13"),
         ),

@@ -20,7 +20,7 @@ from pydantic import (
 
 from measure.faults import FaultKind
 from providers.codec import AudioFormat, ErrorMap, TextMode
-from providers.described import Description, Failure, Kind, Said, Words
+from providers.described import Description, Failure, Kind, Words
 
 NAME = re.compile(r"[a-z0-9][a-z0-9-]*/[a-z0-9][a-z0-9._-]*")
 Value = str | int | float | bool
@@ -215,10 +215,10 @@ class ProviderTable(Table):
             ),
             audio_key=audio.base64_key,
             audio_message=audio.message,
-            hello=_messages(self.hello),
-            force=_messages(self.force),
-            finish=_messages(self.finish),
-            keepalive=_messages(self.keepalive),
+            hello=self.hello,
+            force=self.force,
+            finish=self.finish,
+            keepalive=self.keepalive,
             keepalive_s=self.keepalive_s,
             ready=_told_by(self.ready),
             ack=_told_by(self.ack),
@@ -238,10 +238,6 @@ def _kind(when: Mapping[str, object] | None) -> Kind | None:
 
 def _told_by(table: WhenTable | None) -> Kind | None:
     return None if table is None else Kind(table.when)
-
-
-def _messages(messages: tuple[Message, ...]) -> tuple[Said, ...]:
-    return tuple(messages)
 
 
 def _failure(error: ErrorTable | None) -> Failure | None:

@@ -77,6 +77,11 @@ def address(
     return parts._replace(path=own, query=query, fragment="").geturl()
 
 
+def bearer(key: str) -> dict[str, str]:
+    """The header for a server of one's own: it knows no keys, but what stands before it may."""
+    return {"Authorization": f"Bearer {key}"} if key else {}
+
+
 def compact(said: Mapping[str, object]) -> str:
     """A JSON object as one text message."""
     return json.dumps(said, separators=(",", ":"), ensure_ascii=False)

@@ -26,7 +26,7 @@ from providers.codec import (
     Options,
     Source,
 )
-from providers.families import JsonCodec, address, float32_of, no_sense
+from providers.families import JsonCodec, address, bearer, float32_of, no_sense
 
 URL = "ws://localhost:6006"
 
@@ -58,7 +58,7 @@ class Sherpa(JsonCodec):
         self._owed = 0
 
     def open(self, key: str) -> OpenRequest:
-        return OpenRequest(self._url, {"Authorization": f"Bearer {key}"} if key else {})
+        return OpenRequest(self._url, bearer(key))
 
     def audio(self, frame: Frame) -> Message:
         return float32_of(frame.pcm)

@@ -22,7 +22,7 @@ from providers.codec import (
     Options,
     Source,
 )
-from providers.families import JsonCodec, address, compact, no_sense
+from providers.families import JsonCodec, address, bearer, compact, no_sense
 
 URL = "ws://localhost:2700"
 
@@ -53,7 +53,7 @@ class Vosk(JsonCodec):
         self._finished = False
 
     def open(self, key: str) -> OpenRequest:
-        return OpenRequest(self._url, {"Authorization": f"Bearer {key}"} if key else {})
+        return OpenRequest(self._url, bearer(key))
 
     def hello(self) -> Iterable[Message]:
         """Without it the server believes what it was started with, often 8 kHz."""

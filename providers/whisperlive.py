@@ -29,7 +29,7 @@ from providers.codec import (
     Source,
     TextMode,
 )
-from providers.families import JsonCodec, address, compact, float32_of, no_sense
+from providers.families import JsonCodec, address, bearer, compact, float32_of, no_sense
 
 URL = "ws://localhost:9090"
 SAME_OUTPUT = 10
@@ -86,7 +86,7 @@ class WhisperLive(JsonCodec):
         self._finished = False
 
     def open(self, key: str) -> OpenRequest:
-        return OpenRequest(self._url, {"Authorization": f"Bearer {key}"} if key else {})
+        return OpenRequest(self._url, bearer(key))
 
     def hello(self) -> Iterable[Message]:
         return (compact(self._options),)

@@ -8,6 +8,8 @@ import argparse
 import os
 from pathlib import Path
 
+from daemon.duties import assignments_of
+from daemon.keys import Keys
 from daemon.plan import Plan, configured_plan
 
 HELP = "look over a configuration and say what it would do"
@@ -27,6 +29,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Look and say. Raises UserError."""
     plan = configured_plan(args.config, os.environ)
+    assignments_of(plan)
     for line in _lines(plan):
         print(line)  # noqa: T201
     return 1 if plan.skipped else 0
@@ -38,6 +41,7 @@ def _lines(plan: Plan) -> list[str]:
     return [
         *(f"model    {target.name}: {target.rule.flow.value}" for target in plan.targets),
         *(f"skipped  {line}" for line in plan.skipped),
+        *(f"remark   {line}" for line in Keys({}, plan.settings.keys.directory).warnings()),
         f"clips    {len(plan.recordings)}, {seconds:.1f} s in all",
         *(f"silent   {name}: no speech in it, it will not be sent" for name in silent),
         *(

@@ -149,6 +149,8 @@ def _key(subject: Subject, folder: Path | None) -> str:
     if variable is None:
         return ""
     keys = Keys(os.environ, folder)
+    for line in keys.warnings():
+        sys.stderr.write(f"speechbench: {line}\n")
     key = keys.find(subject.provider, variable)
     if key is None:
         raise UserError(keys.missing(subject.name, variable))

@@ -9,6 +9,7 @@ import argparse
 import os
 import signal
 import sys
+from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -17,7 +18,7 @@ import trio
 
 from daemon.clock import HostClock, now_ns, wall_ns
 from daemon.config import JournalSection, Settings, settings_with
-from daemon.duties import require_work
+from daemon.duties import most_streams, require_work
 from daemon.errors import UserError
 from daemon.notify import Notifier
 from daemon.plan import Plan, configured_plan
@@ -25,7 +26,13 @@ from daemon.selftest.repeat import keep_tested
 from daemon.service import Service, keep_alive_mark, leave_alive_mark
 from daemon.small_file import replace_file
 from daemon.sockets import given_socket, is_given
-from daemon.supervise import Recording, bench, exporter_settings, start_exporter
+from daemon.supervise import (
+    Recording,
+    bench,
+    build_labels,
+    exporter_settings,
+    start_exporter,
+)
 from daemon.treasury import Treasury
 from daemon.watchdog import feed_watchdog
 from daemon.workers import shortfall, worker_count
@@ -85,8 +92,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Measure until told to stop. Raises UserError."""
-    plan = configured_plan(args.config, os.environ, partial(_overruled, args=args))
-    require_work(plan)
+    plan = _plan(args)
     web = WebOptions(
         config_file=None if args.web_config is None else str(args.web_config.absolute()),
         lifecycle=args.lifecycle,
@@ -104,6 +110,16 @@ def run(args: argparse.Namespace) -> int:
         sys.stderr.write(f"speechbench: not all is in the journal: {recording.losses}\n")
         return UNRECORDED
     return 0
+
+
+def _plan(args: argparse.Namespace) -> Plan:
+    """What is to be done, as the configuration says now. Raises UserError.
+
+    What is known of the harness's own error is that of as many streams as there can be.
+    """
+    plan = configured_plan(args.config, os.environ, partial(_overruled, args=args))
+    require_work(plan)
+    return replace(plan, known_error=replace(plan.known_error, streams=most_streams(plan)))
 
 
 def _in_one_line(group: ExceptionGroup[Exception]) -> Exception:
@@ -143,9 +159,11 @@ async def _measure(args: argparse.Namespace, plan: Plan, recording: Recording) -
     directory = plan.settings.journal.directory.absolute()
     notifier = Notifier(os.environ)
     treasury = Treasury(directory, recording.log)
-    reread = partial(configured_plan, args.config, os.environ, partial(_overruled, args=args))
-    service = Service(reread, str(args.config or "built-in"), recording, notifier, treasury)
+    path = str(args.config or "built-in")
+    service = Service(partial(_plan, args), path, recording, notifier, treasury)
     missed_since_ns = _last_alive(directory / ALIVE)
+    build = {**build_labels(), "config_path": path}
+    recording.put({"k": "process_started", "t": now_ns(), **build})
     async with bench(recording) as ours, trio.open_nursery() as beside:
         await beside.start(_heed_signals, service, beside.cancel_scope, recording)
         beside.start_soon(recording.keep_recording)

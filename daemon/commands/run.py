@@ -26,6 +26,7 @@ from rich.console import Console
 from daemon.clock import HostClock
 from daemon.config import Settings, read_settings, settings_of
 from daemon.errors import UserError
+from daemon.keys import Keys
 from daemon.plan import Plan, new_id, plan_of
 from daemon.results import document_of, row_of, summaries_of
 from daemon.rounds import Outcome
@@ -118,7 +119,8 @@ def run(args: argparse.Namespace) -> int:
     fewer = shortfall(plan) if plan.targets else None
     trouble = plan.known_error.trouble()
     notes = [line for line in (fewer, trouble) if line is not None]
-    for line in (*plan.skipped, *_remarks(plan), *notes):
+    warnings = Keys({}, settings.keys.directory).warnings()
+    for line in (*warnings, *plan.skipped, *_remarks(plan), *notes):
         sys.stderr.write(f"speechbench: {line}\n")
     if not plan.targets:
         raise UserError("there is no model left to measure")

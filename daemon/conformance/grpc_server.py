@@ -18,6 +18,8 @@ from providers.codec import HttpRequest
 
 THREADS = 8
 GONE = (1, "the caller is gone")
+EMPTY = b"\x78\0"
+"""A request without fields, as one with a field that nobody knows: it is no end."""
 
 
 class Answered(Protocol):
@@ -97,7 +99,7 @@ class _Bridge:
         """In a thread of its own; an empty message says that the caller's half has ended."""
         try:
             for message in requests:
-                self._soon(call.heard, message)
+                self._soon(call.heard, message or EMPTY)
         except Exception:  # the caller is gone, of which grpcio tells apart
             return
         self._soon(call.heard, b"")

@@ -121,10 +121,11 @@ def performed(
     good_key: str | None = None,
     facts: Callable[[Facts], Facts] = lambda facts: facts,
     earlier: tuple[Speech, ...] = (),
+    refused_with: str | None = None,
 ) -> Performance:
     """One measurement, after that of ``earlier`` speech. Raises Skipped.
 
-    ``good_key``: the only one that the fake takes.
+    ``good_key``: the only one that the fake takes. ``refused_with``: what it says to every request.
     """
     if subject.fake is None:
         raise Skipped("no fake speaks like it")
@@ -133,6 +134,9 @@ def performed(
     if not plain and not issubclass(subject.fake, OpensItself):
         raise Skipped(f"its transport is {codec.facts.transport}, and its fake needs a real one")
     fake = subject.fake(script or usual(codec.facts.rule.flow), faults, key=good_key)
+    if refused_with is not None:
+        refusal = HttpResponse(401, {}, refused_with.encode())
+        fake.asked = lambda request, *, secure: refusal  # type: ignore[method-assign]
     acting = _Acting(codec, fake, facts(codec.facts))
     order = _order(subject, cast("Codec", acting))
     if earlier:

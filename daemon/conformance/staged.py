@@ -1,6 +1,5 @@
 """What a codec promises in a whole measurement: looked at with its fake."""
 
-from collections.abc import Iterable
 from dataclasses import replace
 
 from daemon.conformance.promise import Promise, Skipped, Subject, hold
@@ -16,42 +15,34 @@ from daemon.conformance.stage import (
     usual,
 )
 from daemon.fakes.script import (
-    BINARY,
-    EMPTY,
-    GARBAGE,
     Faults,
-    HangUp,
-    Interjection,
     Line,
-    Moment,
     Pieces,
-    Refusal,
     Script,
 )
 from measure.events import FrameSent, StreamClosed, StreamDone, StreamReady
-from measure.faults import FaultKind, Whose
 from measure.records import Endpoint, Flow, Verdict
 from providers.codec import Ending, Facts
 
 EXACT_NS = 1_000_000
-HARNESS = (Verdict.HARNESS_ERROR, Verdict.HARNESS_LATE, Verdict.HARNESS_STALLED)
-GONE = (Verdict.CONNECTION_LOST, Verdict.PROVIDER_ERROR, Verdict.NETWORK_ERROR)
 QUIET_PERIODS = 2.5
 
 
-def _facts(subject: Subject) -> Facts:
+def facts_of(subject: Subject) -> Facts:
+    """What is known of it."""
     return subject.codec().facts
 
 
 def _forced(subject: Subject) -> Facts:
     """Its facts. Raises Skipped where nothing can be forced."""
-    facts = _facts(subject)
+    facts = facts_of(subject)
     if facts.rule.flow is not Flow.FORCED:
         raise Skipped("it cannot be forced")
     return facts
 
 
-def _shown(performance: Performance) -> str:
+def shown(performance: Performance) -> str:
+    """What a performance came to, in a few words."""
     reading = performance.reading
     fault = f", {reading.fault}" if reading.fault else ""
     return f"{reading.verdict}, {reading.transcript!r}{fault}"[:200]
@@ -60,10 +51,10 @@ def _shown(performance: Performance) -> str:
 def _answer(subject: Subject) -> str:
     """The final that answers is taken, at its moment, with the text of all finals."""
     done = performed(subject)
-    forced = _facts(subject).rule.flow is Flow.FORCED
+    forced = facts_of(subject).rule.flow is Flow.FORCED
     wanted = Verdict.FORCED_FINAL if forced else Verdict.NATURAL_FINAL
-    hold(done.reading.verdict is wanted, f"it reads {_shown(done)}")
-    hold(done.reading.transcript.split() == TEXT.split(), f"it reads {_shown(done)}")
+    hold(done.reading.verdict is wanted, f"it reads {shown(done)}")
+    hold(done.reading.transcript.split() == TEXT.split(), f"it reads {shown(done)}")
     took_ns = done.reading.time_to_final_ns
     assert took_ns is not None
     if forced:
@@ -98,13 +89,13 @@ def _greeting(subject: Subject) -> str:
     first = next((nth for nth, one in enumerate(events) if isinstance(one, FrameSent)), None)
     hold(ready is not None, "it never became ready for audio")
     hold(first is not None and ready is not None and ready < first, "audio went before ready")
-    return "greets" if _facts(subject).greets else "ready at once"
+    return "greets" if facts_of(subject).greets else "ready at once"
 
 
 def _sound(subject: Subject) -> str:
     """What the fake heard is the clip, sample by sample; a piece is as long as allowed."""
     done = performed(subject)
-    audio, clip = _facts(subject).audio, done.clip
+    audio, clip = facts_of(subject).audio, done.clip
     heard = bytes(done.visit.audio)
     sent = b"".join(piece.pcm for piece in done.pieces)
     zero_bytes = round(SPEECH.end_known_ms * clip.rate_hz / 1000) * 2
@@ -132,7 +123,7 @@ def _empty_answer(subject: Subject) -> str:
     script = Script(answers=((Line("", after_s=ANSWER_S, final=True),),))
     done = performed(subject, script)
     allowed = (Verdict.ACK_ONLY, Verdict.NO_FINAL)
-    hold(done.reading.verdict in allowed, f"it reads {_shown(done)}")
+    hold(done.reading.verdict in allowed, f"it reads {shown(done)}")
     hold(done.reading.time_to_final_ns is None, "it has a time to a final without text")
     return done.reading.verdict.value
 
@@ -141,19 +132,19 @@ def _several_finals(subject: Subject) -> str:
     """All finals of one answer are joined as the provider wants it."""
     _forced(subject)
     done = performed(subject, faults=Faults(split_final=2, split_gap_s=0.05))
-    hold(done.reading.verdict is Verdict.FORCED_FINAL, f"it reads {_shown(done)}")
+    hold(done.reading.verdict is Verdict.FORCED_FINAL, f"it reads {shown(done)}")
     same = "".join(done.reading.transcript.split()) == "".join(TEXT.split())
-    hold(same, f"it reads {_shown(done)}")
+    hold(same, f"it reads {shown(done)}")
     return f"{done.measurement.circumstances.finals} finals"
 
 
 def _already_final(subject: Subject) -> str:
     """All was final before zero: that is said, and is no fast answer."""
-    facts = _facts(subject)
+    facts = facts_of(subject)
     if not facts.natural_finals:
         raise Skipped("nothing of it is final before a force")
     done = performed(subject, early(facts.rule.flow))
-    hold(done.reading.verdict is Verdict.ALREADY_FINAL, f"it reads {_shown(done)}")
+    hold(done.reading.verdict is Verdict.ALREADY_FINAL, f"it reads {shown(done)}")
     hold((done.reading.time_to_final_ns or 0) < 0, "its time is not before zero")
     return f"{(done.reading.time_to_final_ns or 0) / 1e6:.0f} ms"
 
@@ -174,7 +165,7 @@ def _turns(subject: Subject) -> str:
     )
     read = [one.reading for one in done.measurements]
     hold(len(read) == 2, f"{len(read)} turns were measured")
-    hold([one.verdict for one in read] == [Verdict.FORCED_FINAL] * 2, f"it reads {_shown(done)}")
+    hold([one.verdict for one in read] == [Verdict.FORCED_FINAL] * 2, f"it reads {shown(done)}")
     texts = [one.transcript.strip() for one in read]
     hold(texts == ["good", "day"], f"the turns read {texts}")
     return "2 turns"
@@ -184,15 +175,15 @@ def _no_answer(subject: Subject) -> str:
     """Where no final comes there is no time, and it ends."""
     done = performed(subject, faults=Faults(no_final=True))
     allowed = (Verdict.NO_FINAL, Verdict.ACK_ONLY, Verdict.LAST_PARTIAL, Verdict.LATE_PARTIAL)
-    hold(done.reading.verdict in allowed, f"it reads {_shown(done)}")
+    hold(done.reading.verdict in allowed, f"it reads {shown(done)}")
     return done.reading.verdict.value
 
 
 def _farewell(subject: Subject) -> str:
     """The stream is closed as the provider wants it; an open one costs money."""
-    ending = _facts(subject).ending
+    ending = facts_of(subject).ending
     done = performed(subject)
-    hold(done.reading.fault is None, f"it reads {_shown(done)}")
+    hold(done.reading.fault is None, f"it reads {shown(done)}")
     closes = [payload for _, payload in done.visit.closes]
     if ending is Ending.HANG_UP:
         hold(closes, "no Close was said")
@@ -204,101 +195,18 @@ def _farewell(subject: Subject) -> str:
     return "said all" if said else "closed"
 
 
-def _wrong_key(subject: Subject) -> str:
-    if _facts(subject).key_variable is None:
-        raise Skipped("it needs no key")
-    done = performed(subject, good_key="another")
-    fault = done.reading.fault
-    hold(fault is not None and fault.kind is FaultKind.AUTH, f"it reads {_shown(done)}")
-    hold(fault is not None and fault.whose is Whose.PROVIDER, "it is called another's fault")
-    hold(not done.shows_the_key, "the key is in what is left of it")
-    return str(fault)
-
-
-REFUSALS = {
-    401: FaultKind.AUTH,
-    402: FaultKind.QUOTA,
-    403: FaultKind.AUTH,
-    429: FaultKind.RATE,
-    503: FaultKind.SERVER,
-}
-
-
-def _refusals(subject: Subject) -> str:
-    for status, kind in REFUSALS.items():
-        done = performed(subject, faults=Faults(refusal=Refusal(status, retry_after_s=17)))
-        fault = done.reading.fault
-        hold(fault is not None and fault.kind is kind, f"HTTP {status}: it reads {_shown(done)}")
-        hold(fault is not None and fault.retry_after_s == 17, f"HTTP {status}: no Retry-After")
-    return ", ".join(f"{status} {kind}" for status, kind in REFUSALS.items())
-
-
-def _canary(subject: Subject) -> str:
-    """A provider that repeats the key in whatever it says does not get it into our records."""
-    if _facts(subject).key_variable is None:
-        raise Skipped("it needs no key")
-    key = subject.canary
-    paths = [
-        Faults(),
-        *(Faults(interjections=(Interjection(said, Moment.AUDIO, 200.0),)) for said in _with(key)),
-        *(
-            Faults(hang_up=HangUp(moment, audio_ms=200.0, code=1008, reason=f"bad key {key}"))
-            for moment in (Moment.OPEN, Moment.AUDIO, Moment.FORCE)
-        ),
-        Faults(refusal=Refusal(401)),
-        Faults(hang_up=HangUp(Moment.CONNECTED, reset=True)),
-        Faults(listening=False),
-    ]
-    for faults in paths:
-        done = performed(subject, faults=faults)
-        hold(not done.shows_the_key, f"the key is in what is left of {faults.hang_up or faults}")
-    return f"{len(paths)} ways to fail"
-
-
-def _with(key: str) -> Iterable[str | bytes]:
-    """Messages that repeat the key: errors of all shapes, nonsense, bytes."""
-    error = f'{{"code": "{key}", "message": "{key}"}}'
-    yield f'{{"type": "error", "message": "{key}", "error": {error}}}'
-    yield f'{{"type": "Error", "description": "{"x" * 190} {key}", "error_message": "{key}"}}'
-    yield f'{{"{key}": "{key}"}}'
-    yield key
-    yield b"\0" + key.encode()
-
-
-def _rubbish(subject: Subject) -> str:
-    seen = []
-    for said in (GARBAGE, EMPTY, BINARY, "[]", "null", '{"type": "an unheard-of thing"}'):
-        faults = Faults(interjections=(Interjection(said, Moment.AUDIO, 200.0),))
-        done = performed(subject, faults=faults)
-        hold(done.reading.verdict not in HARNESS, f"{said[:20]!r}: it reads {_shown(done)}")
-        fault = done.reading.fault
-        hold(fault is None or fault.whose is not Whose.HOST, f"it reads {_shown(done)}")
-        seen.append(done.reading.verdict.value)
-    return ", ".join(dict.fromkeys(seen))
-
-
-def _hang_ups(subject: Subject) -> str:
-    forced = _facts(subject).rule.flow is Flow.FORCED
-    moments = (Moment.CONNECTED, Moment.OPEN, Moment.AUDIO, *([Moment.FORCE] if forced else []))
-    for moment in moments:
-        for how in (HangUp(moment, 200.0, reset=True), HangUp(moment, 200.0, code=1011)):
-            done = performed(subject, faults=Faults(hang_up=how))
-            hold(done.reading.verdict in GONE, f"{moment}: it reads {_shown(done)}")
-    return f"{2 * len(moments)} of them"
-
-
 def _pieces(subject: Subject) -> str:
     """A message may come in any number of frames and packets."""
     whole = performed(subject)
     cut = performed(subject, faults=Faults(pieces=Pieces(frames=3, segments=2, gap_s=0.001)))
     same = (whole.reading.verdict, whole.reading.transcript)
-    hold((cut.reading.verdict, cut.reading.transcript) == same, f"in pieces it reads {_shown(cut)}")
+    hold((cut.reading.verdict, cut.reading.transcript) == same, f"in pieces it reads {shown(cut)}")
     return "3 frames, 2 packets"
 
 
 def _keepalive(subject: Subject) -> str:
     """What it says while nothing is sent is a sign of life to its provider."""
-    facts = _facts(subject)
+    facts = facts_of(subject)
     if facts.keepalive_s is None:
         raise Skipped("it has no sign of life")
     _forced(subject)
@@ -306,7 +214,7 @@ def _keepalive(subject: Subject) -> str:
     script = usual(facts.rule.flow)
     answer = tuple(replace(line, after_s=wait_s) for line in script.answers[0])
     done = performed(subject, replace(script, answers=(answer,)), facts=forever_silent)
-    hold(done.reading.verdict is Verdict.FORCED_FINAL, f"it reads {_shown(done)}")
+    hold(done.reading.verdict is Verdict.FORCED_FINAL, f"it reads {shown(done)}")
     return f"{wait_s:g} s without audio"
 
 
@@ -321,11 +229,6 @@ STAGED = (
     Promise("turns", "each end of speech gets the answer to its own force", _turns),
     Promise("no answer", "where no final comes there is no time, and it ends", _no_answer),
     Promise("farewell", "the stream is closed as the provider wants it", _farewell),
-    Promise("wrong key", "a wrong key is called so", _wrong_key),
-    Promise("refusals", "an HTTP refusal is called by the right name", _refusals),
-    Promise("canary", "its key is in nothing that is left, however it fails", _canary),
-    Promise("rubbish", "a message that makes no sense never looks like our fault", _rubbish),
-    Promise("hang-ups", "a connection that breaks off is told as such", _hang_ups),
     Promise("in pieces", "messages may come in pieces", _pieces),
     Promise("keepalive", "its sign of life is one to the provider", _keepalive),
 )

@@ -16,6 +16,7 @@ from daemon.fakes.gladia import FakeGladia
 from daemon.fakes.google import FakeGoogle
 from daemon.fakes.gradium import FakeGradium
 from daemon.fakes.inworld import FakeInworld
+from daemon.fakes.kyutai import FakeKyutai
 from daemon.fakes.mistral import FakeMistral
 from daemon.fakes.realtime import (
     FakeClone,
@@ -52,7 +53,9 @@ from daemon.fakes.speechmatics import FakeSpeechmatics
 from daemon.fakes.visit import Stamped, Visit
 from daemon.fakes.vllm import FakeVllm
 from daemon.fakes.vosk import FakeVosk
+from daemon.fakes.whisper_streaming import FakeWhisperStreaming
 from daemon.fakes.whisperlive import FakeWhisperLive
+from daemon.fakes.wyoming import FakeWyoming
 from daemon.fakes.xai import FakeXai
 
 FAKES: dict[str, type[Fake]] = {
@@ -86,6 +89,9 @@ FAKES: dict[str, type[Fake]] = {
     "whisperlive": FakeWhisperLive,
     "google": FakeGoogle,
     "riva": FakeRiva,
+    "kyutai": FakeKyutai,
+    "whisper-streaming": FakeWhisperStreaming,
+    "wyoming": FakeWyoming,
 }
 """Every fake by the name of its provider."""
 

@@ -47,7 +47,7 @@ def increase(metric: str, chosen: str = "", window: str = "$window") -> str:
 
 def or_zero(grown: str, by: str) -> str:
     """What there is of each ``by``; where there is nothing at all, one line at 0."""
-    return f"sum by ({by}) ({grown}) > 0 or sum by () ({grown})"
+    return f"sum by ({by}) ({grown}) > 0 or sum({grown}) == 0"
 
 
 def share(part: str, whole: str) -> str:

@@ -147,7 +147,7 @@ async def begun_beside_ns(names: Iterable[str]) -> dict[str, list[int]]:
                 return Outcome(0.0)
 
             dispatcher = Dispatcher(duty_of(names, run), State())
-            with trio.move_on_after(3600):
+            with trio.move_on_after(600):
                 await dispatcher.work()
         world.cancel_scope.cancel()
     return late_ns
@@ -177,7 +177,7 @@ def duty_of(names: Iterable[str], run: Callable[[Due], Awaitable[Outcome]]) -> D
 async def test_a22_nor_does_it_under_the_default_settings(autojump_clock: MockClock) -> None:
     """Each provider has one stream of ours at a time, so a dead one keeps only itself waiting."""
     late_ns = await begun_beside_ns(["gladia/solaria-1", HEALTHY, "soniox/stt-rt-v5"])
-    assert len(late_ns[HEALTHY]) == 30
+    assert len(late_ns[HEALTHY]) == 5
     assert max(late_ns[HEALTHY]) < START_LATE_NS
     assert len(late_ns["gladia/solaria-1"]) > 1
 

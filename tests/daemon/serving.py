@@ -137,9 +137,7 @@ class Serving:
     def told(self, event: str, **fields: object) -> list[dict[str, Any]]:
         """The lines of this event with these fields."""
         return [
-            line
-            for line in self.lines
-            if line["event"] == event and fields.items() <= line.items()
+            line for line in self.lines if line["event"] == event and fields.items() <= line.items()
         ]
 
     async def tells(self, event: str, times: int = 1, **fields: object) -> dict[str, Any]:

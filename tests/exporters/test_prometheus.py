@@ -334,9 +334,12 @@ def test_the_journal_counts_as_it_stands_and_a_full_one_is_unhealthy() -> None:
 
 
 def test_log_lines_count_by_level() -> None:
-    metrics = fed(*({"k": "log", "t": 1, "level": level} for level in ("error", "error", "odd")))
+    said = {"k": "log", "t": 1, "event": "said"}
+    metrics = fed(*({**said, "level": level} for level in ("error", "error", "odd")))
     assert value(metrics, "log_messages_total", level="error") == 2
     assert value(metrics, "log_messages_total", level="info") == 1
+    metrics.take(finished())
+    assert value(metrics, "log_messages_total", level="info") == 2
 
 
 def test_the_build_and_how_a_model_is_driven_are_labels_of_ones() -> None:
@@ -389,7 +392,7 @@ def odd(i: int) -> list[dict[str, Any]]:
         finished(f"odd-{i}", **words, valid=False, fault=fault),
         finished(f"odd-{i}", **{**words, "verdict": "provider_error"}, valid=False, fault=fault),
         finished(f"odd-{i}", **{**words, "verdict": "forced_final"}, valid=True),
-        {"k": "log", "t": 1, "level": f"odd-{i}"},
+        {"k": "log", "t": 1, "level": f"odd-{i}", "event": f"odd-{i}"},
         {"k": "run_finished", "t": 1, "schedule": f"odd-{i}", "wall_unix_ns": 1},
         {"k": "heartbeat", "t": 1, "send_blocked_ns": {f"odd-{i}": [1]}},
         {"k": "heartbeat", "t": 1, "next_run_unix_s": {f"odd-{i}": 1}},

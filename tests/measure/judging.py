@@ -11,6 +11,7 @@ import importlib.machinery
 import importlib.util
 import os
 import resource
+import signal
 import sys
 import time
 from collections import Counter, defaultdict
@@ -28,11 +29,14 @@ from tests.measure.planting import Mutant
 ROOT = Path(__file__).parents[2]
 HEART = str(ROOT / "measure") + os.sep
 TESTS = "tests/measure"
-AT_ONCE = 2
-PATIENCE_S = 120
-"""A mutant may make a test run for ever: so much of the processor it gets;"""
+PATIENCE = 10
+"""A mutant may make a test run for ever: it gets so many times what the test took without it,"""
+PATIENCE_S = 2
+"""and so much more; of the processor, for the host may be busy;"""
+RELOADED_S = 120
+"""where everything is loaded again, so much for all tests."""
 MEMORY_BYTES = 4 << 30
-"""or fill the memory."""
+"""It may fill the memory as well."""
 WATCHED_S = 1.0
 """What a law calls it calls in its first second; to watch it for longer takes too long."""
 PROFILE = "mutants-judged"
@@ -47,7 +51,7 @@ ARGUMENTS = (
 Told = Callable[[str], None]
 
 
-def survivors_of(mutants: Sequence[Mutant], told: Told) -> list[Mutant]:
+def survivors_of(mutants: Sequence[Mutant], told: Told, at_once: int) -> list[Mutant]:
     """Those that no test notices; ``told`` hears of each and of how far it is."""
     settings.register_profile(
         PROFILE,
@@ -59,7 +63,7 @@ def survivors_of(mutants: Sequence[Mutant], told: Told) -> list[Mutant]:
         report_multiple_bugs=False,
     )
     os.environ["HYPOTHESIS_PROFILE"] = PROFILE
-    rehearsal = _Rehearsal(mutants, told)
+    rehearsal = _Rehearsal(mutants, told, at_once)
     ended = pytest.main([*ARGUMENTS, "-p", "no:terminal", TESTS], plugins=[rehearsal])
     if rehearsal.failed or ended not in (0, 5):
         raise RuntimeError(f"without any mutant the tests fail: {rehearsal.failed or ended}")
@@ -70,19 +74,20 @@ def survivors_of(mutants: Sequence[Mutant], told: Told) -> list[Mutant]:
     def judge_reloaded(mutant: Mutant) -> int:
         return _reloaded(mutant, rehearsal.seconds)
 
-    outcomes |= _forked(rest, judge_reloaded, told)
+    outcomes |= _forked(rest, judge_reloaded, told, at_once)
     return [mutant for mutant in mutants if outcomes[mutant.key] == SURVIVED]
 
 
 class _Rehearsal:
     """A pytest plugin: runs each test once as it is, then the right ones on each mutant."""
 
-    def __init__(self, mutants: Sequence[Mutant], told: Told) -> None:
+    def __init__(self, mutants: Sequence[Mutant], told: Told, at_once: int) -> None:
         self.failed: list[str] = []
         self.seconds: dict[str, float] = {}
         self.outcomes: dict[tuple[str, str, str], int] = {}
         self._mutants = mutants
         self._told = told
+        self._at_once = at_once
         self._callers: dict[tuple[str, str], list[pytest.Item]] = defaultdict(list)
         self._kills: Counter[tuple[str, str]] = Counter()
         """How many mutants of a function a test has killed: it is asked first about the next."""
@@ -95,7 +100,9 @@ class _Rehearsal:
         if not self.failed:
             self._told(f"{len(session.items)} tests, {sum(self.seconds.values()):.0f} s")
             patched = [mutant for mutant in self._mutants if _function(mutant) is not None]
-            self.outcomes = _forked(patched, self._judge, self._told, self._take_kills)
+            self.outcomes = _forked(
+                patched, self._judge, self._told, self._at_once, self._take_kills
+            )
         return True
 
     def _take_kills(self) -> None:
@@ -110,18 +117,18 @@ class _Rehearsal:
 
     def _rehearse(self, item: pytest.Item) -> None:
         called: set[CodeType] = set()
-        started_s = time.perf_counter()
+        started_s = time.process_time()
 
         def note(frame: FrameType, event: str, _: object) -> None:
             if event == "call":
                 called.add(frame.f_code)
-                if time.perf_counter() - started_s > WATCHED_S:
+                if time.process_time() - started_s > WATCHED_S:
                     sys.setprofile(None)
 
         sys.setprofile(note)
         reports = runtestprotocol(item, log=False, nextitem=None)
         sys.setprofile(None)
-        self.seconds[item.nodeid] = time.perf_counter() - started_s
+        self.seconds[item.nodeid] = time.process_time() - started_s
         self.failed += [item.nodeid for report in reports if report.failed]
         for place in {_place(code) for code in called if code.co_filename.startswith(HEART)}:
             self._callers[place].append(item)
@@ -147,6 +154,8 @@ class _Rehearsal:
         if not callers:
             return RELOAD  # it is called while the modules are loaded, if at all
         for item in sorted(callers, key=urgency):
+            patience_s = PATIENCE_S + PATIENCE * self.seconds[item.nodeid]
+            signal.setitimer(signal.ITIMER_PROF, patience_s)  # when it ends, so does the process
             if any(report.failed for report in runtestprotocol(item, log=False, nextitem=None)):
                 os.write(self._say, f"{place}\t{item.nodeid}\n".encode())
                 return KILLED
@@ -196,6 +205,7 @@ def _forked(
     mutants: Sequence[Mutant],
     judge: Callable[[Mutant], int],
     told: Told,
+    at_once: int,
     before: Callable[[], None] = lambda: None,
 ) -> dict[tuple[str, str, str], int]:
     """What ``judge`` says of each, asked in a process of its own, some at the same time."""
@@ -204,7 +214,7 @@ def _forked(
     for number, mutant in enumerate(mutants, start=1):
         before()
         running[_fork(lambda mutant=mutant: judge(mutant))] = mutant  # type: ignore[misc]
-        if len(running) >= AT_ONCE:
+        if len(running) >= at_once:
             _take_one(running, outcomes, told)
         if number % 100 == 0:
             told(f"{number} of {len(mutants)}")
@@ -233,7 +243,6 @@ def _fork(judge: Callable[[], int]) -> int:
         return pid
     outcome = KILLED
     try:
-        resource.setrlimit(resource.RLIMIT_CPU, (PATIENCE_S, PATIENCE_S))
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, 1)
@@ -274,6 +283,7 @@ class _QuickestFirst:
 
 
 def _reloaded(mutant: Mutant, seconds: dict[str, float]) -> int:
+    resource.setrlimit(resource.RLIMIT_CPU, (RELOADED_S, RELOADED_S))
     for name in list(_heart_and_tests()):
         del sys.modules[name]
     sys.meta_path.insert(0, _Planted(mutant))

@@ -1,6 +1,6 @@
 """Plants one small fault after another in the heart and says which of them no test notices.
 
-``python -m tests.measure.mutants [FILE…] [--list]``; without FILE every file of the heart. What
+``python -m tests.measure.mutants [FILE…] [--list] [--at-once N]``; without FILE every file of the heart. What
 survives has to stand in ``survivors.toml`` with the reason why it changes nothing that can be seen.
 Ends with 1 where a survivor does not stand there, where one that stands there is killed, or where
 fewer than ``WANTED`` are killed.
@@ -54,6 +54,7 @@ def main(arguments: Iterable[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.measure.mutants")
     parser.add_argument("files", nargs="*", default=FILES, metavar="FILE", help=", ".join(FILES))
     parser.add_argument("--list", action="store_true", help="only say which mutants there are")
+    parser.add_argument("--at-once", type=int, default=2, metavar="N", help="processes; 2")
     asked = parser.parse_args(list(arguments))
     unknown = [file for file in asked.files if file not in FILES]
     if unknown:
@@ -68,7 +69,7 @@ def main(arguments: Iterable[str]) -> int:
         _say(*map(str, mutants))
         return 0
     _say(f"{len(mutants)} mutants")
-    survivors = survivors_of(mutants, _say)
+    survivors = survivors_of(mutants, _say, asked.at_once)
     lines, right = report(mutants, survivors, explained(asked.files))
     _say(*lines, f"in {time.monotonic() - started_s:.0f} s")
     return 0 if right else 1

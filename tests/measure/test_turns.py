@@ -335,7 +335,8 @@ def test_an_answer_past_the_deadline_repays_also_while_the_next_speaks(
 def test_a_natural_final_repays_nothing_where_answers_are_marked() -> None:
     far = 12 * SECOND
     resumed = replace(RESUMED, at_ns=ZERO + far, due_ns=ZERO + far)
-    said = [final(ZERO + far + 1, "so"), forced_final(ZERO + far + 2, "good day")]
+    said = [partial(ZERO + far + 1, "so"), final(ZERO + far + 1, "so")]
+    said += [forced_final(ZERO + far + 2, "good day")]
     story = [*first(MARKED), Tick(ZERO + 10 * SECOND), resumed, *said]
     story += [*later(SPOKEN2, far), force(ZERO2 + far), forced_final(ZERO2 + far + 5, "it is")]
     two = readings(MARKED, *story)[1]
@@ -381,7 +382,8 @@ def test_an_answer_past_the_deadline_and_the_next_force_leaves_both_without() ->
 
 
 def test_while_nothing_is_owed_a_natural_final_is_the_next_turns_own() -> None:
-    story = [*first(MARKED), forced_final(ZERO + 1, "good"), *second(MARKED, final(BEGUN + 1, "a"))]
+    said = [partial(BEGUN + 1, "a"), final(BEGUN + 1, "a")]
+    story = [*first(MARKED), forced_final(ZERO + 1, "good"), *second(MARKED, *said)]
     two = readings(MARKED, *story, forced_final(ZERO2 + 1, "day"))[1]
     assert (two.verdict, two.final) == (Verdict.FORCED_FINAL, Answer("a day", ZERO2 + 1))
 
@@ -390,6 +392,66 @@ def test_a_natural_final_of_the_next_speech_is_no_answer_to_the_force_before() -
     one, two = readings(MARKED, *first(MARKED), *second(MARKED, final(BEGUN + 1, "indeed")))
     assert (one.final, one.verdict) == (None, Verdict.TURN_UNCLEAR)
     assert two.transcript == "indeed"
+
+
+# A tail: words that are added to an answer while the next one speaks.
+
+
+def with_a_tail(rule: Rule, *said: Event) -> Reading:
+    """The second turn; ``said`` came while it spoke, and the first had had its answer."""
+    story = [*first(rule), *answer(rule, ZERO + 1, "good"), *second(rule, *said)]
+    return readings(rule, *story, *answer(rule, ZERO2 + 1, "indeed"))[1]
+
+
+@EVERY_RULE
+def test_a_final_out_of_nothing_while_one_speaks_makes_it_unclear(rule: Rule) -> None:
+    assert with_a_tail(rule, final(BEGUN + 1, "day")).verdict is Verdict.TURN_UNCLEAR
+
+
+@EVERY_RULE
+def test_a_final_that_partials_have_announced_is_of_the_turn(rule: Rule) -> None:
+    said = [partial(BEGUN + 1, "uh"), final(BEGUN + 2, "uh")]
+    assert with_a_tail(rule, *said).final == Answer("uh indeed", ZERO2 + 1)
+    assert with_a_tail(rule, *said).valid
+    assert with_a_tail(rule, said[0], partial(BEGUN + 1, " "), said[1]).valid
+    assert with_a_tail(rule, *said, partial(BEGUN + 3, "so"), final(BEGUN + 4, "so")).valid
+    assert not with_a_tail(rule, *said, final(BEGUN + 3, "day")).valid
+    assert not with_a_tail(rule, partial(BEGUN + 1, " "), said[1]).valid
+
+
+@EVERY_RULE
+def test_a_blank_final_is_no_tail(rule: Rule) -> None:
+    assert with_a_tail(rule, final(BEGUN + 1, " ")).valid
+
+
+def test_a_final_in_the_first_turn_is_no_tail() -> None:
+    assert readings(MARKED, *first(MARKED, SAID), forced_final(ZERO + 1, "so"))[0].valid
+
+
+def test_what_comes_after_zero_is_no_tail() -> None:
+    story = [*first(MARKED), forced_final(ZERO + 1, "good"), *second(MARKED)]
+    said = [forced_final(ZERO2, "indeed"), final(ZERO2 + 1, "so")]
+    assert readings(MARKED, *story, *said)[1].valid
+
+
+def test_a_segment_that_was_first_heard_in_the_turn_is_its_own() -> None:
+    said = [partial(BEGUN + 1, "uh", "b"), final(BEGUN + 2, "so", segment="a")]
+    assert with_a_tail(MARKED, *said).valid
+    assert not with_a_tail(MARKED, *said, final(BEGUN + 3, "uh", segment="c")).valid
+    assert with_a_tail(MARKED, *said, final(BEGUN + 3, "uh", segment="b")).valid
+    assert not with_a_tail(MARKED, final(BEGUN + 2, "so", segment="a")).valid
+
+
+@pytest.mark.parametrize(
+    ("segment", "expected"), [(None, Verdict.TURN_UNCLEAR), ("b", Verdict.ALREADY_FINAL)]
+)
+def test_no_turn_is_already_final_by_what_may_be_a_tail(
+    segment: str | None, expected: Verdict
+) -> None:
+    said = [partial(BEGUN + 1, "day", segment), final(BEGUN + 2, "day", segment=segment)]
+    story = [*first(ACKED), *answer(ACKED, ZERO + 1, "good"), *second(ACKED, *said)]
+    two = readings(ACKED, *story, ForceAcknowledged(ZERO2 + 1))[1]
+    assert (two.selection, two.verdict) == (Verdict.ALREADY_FINAL, expected)
 
 
 def test_all_that_was_final_already_owes_nothing() -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from exporters.grafana.__main__ import FOLDER
 from exporters.grafana.page import WIDTH, looking_back, page
+from tests.ops.png import packed
 from tests.ops.world import FIRST, LOCAL, World, measured, world_in
 
 CHROMIUM = (
@@ -58,6 +59,8 @@ def shoot(name: str, folder: Path, out: Path) -> None:
             (folder / f"{name}.html").resolve().as_uri(),
         )
         subprocess.run(command, check=True, capture_output=True, timeout=120)
+    picture = out / f"{name}.png"
+    picture.write_bytes(packed(picture.read_bytes()))
 
 
 def main() -> None:

@@ -200,7 +200,8 @@ def _install(made: Box, wheel: Path) -> None:
         *("--no-index", "--disable-pip-version-check", "--root-user-action=ignore"),
         f"/opt/dist/{wheel.name}",
     )
-    made.run(PROGRAM, "unit", "install")
+    made.run("ln", "-s", PROGRAM, "/usr/local/bin/speechbench")
+    made.run("/usr/local/bin/speechbench", "unit", "install")
     made.run("systemctl", "daemon-reload")
 
 
