@@ -20,9 +20,11 @@ from importlib.metadata import version
 
 import trio
 
+from daemon.any_opener import AnyOpener
 from daemon.clock import host_now_ns, now_ns, wall_ns
 from daemon.config import DEFAULT_SCHEDULE
 from daemon.errors import UserError
+from daemon.grpc_link import GrpcOpener
 from daemon.host_setup import (
     SWITCH_INTERVAL_S,
     HostSetup,
@@ -34,6 +36,7 @@ from daemon.local.spawn import local_server
 from daemon.order import Bench
 from daemon.plan import Plan, Target
 from daemon.sentinel import Sentinel, sentinel
+from daemon.tcp_link import TcpOpener
 from daemon.watchman import HostWatchman
 from exporters.handoff import Handoff, Losses
 from exporters.packets import Ready, Report
@@ -264,7 +267,7 @@ async def bench(recording: Records) -> AsyncIterator[Bench]:
     recording.put(_host_record(setup, sleeper))
     pacer = Pacer(sleeper, host_now_ns)
     watchman = HostWatchman(host_now_ns, wall_ns)
-    opener = Opener(TcpDialer(host_now_ns, wall_ns), host_now_ns)
+    opener = openers()
     try:
         async with sentinel() as host, trio.open_nursery() as background:
             host.told = watchman.host_stalled
@@ -276,6 +279,18 @@ async def bench(recording: Records) -> AsyncIterator[Bench]:
     finally:
         if isinstance(sleeper, TimerSleeper):
             sleeper.close()
+
+
+def openers() -> AnyOpener:
+    """How links are opened, over whatever a provider speaks."""
+    dial = TcpDialer(host_now_ns, wall_ns)
+    return AnyOpener(
+        {
+            Transport.WEBSOCKET: Opener(dial, host_now_ns),
+            Transport.TCP: TcpOpener(dial, host_now_ns),
+            Transport.GRPC: GrpcOpener(),
+        }
+    )
 
 
 @asynccontextmanager

@@ -14,22 +14,27 @@ _COLOUR_TYPES = {2: 3, 6: 4}
 
 
 def packed(png: bytes) -> bytes:
-    """The same picture with at most 256 colours."""
+    """The same picture in its 256 most frequent colours; others become the nearest of them."""
     pixels = rgb(png)
     height, width, _ = pixels.shape
-    for bits in range(8):  # so many bits of each colour are given up
-        rough = ((pixels >> bits << bits) | ((1 << bits) >> 1)).astype(np.uint32)
-        codes = rough[:, :, 0] << 16 | rough[:, :, 1] << 8 | rough[:, :, 2]
-        found, places = np.unique(codes, return_inverse=True)
-        if len(found) <= COLOURS:
-            break
-    colours = np.stack([found >> 16, found >> 8, found], axis=1) & 255
+    wide = pixels.astype(np.uint32)
+    codes = wide[:, :, 0] << 16 | wide[:, :, 1] << 8 | wide[:, :, 2]
+    found, places, counts = np.unique(codes, return_inverse=True, return_counts=True)
+    every = np.stack([found >> 16, found >> 8, found], axis=1).astype(np.int64) & 255
+    colours = every[np.argsort(-counts, kind="stable")[:COLOURS]]
+    places = _nearest(every, colours)[places]
     rows = places.reshape(height, width).astype(np.uint8)
     lines = np.hstack([np.zeros((height, 1), np.uint8), rows])
     header = struct.pack(">IIBBBBB", width, height, 8, 3, 0, 0, 0)
     parts = [(b"IHDR", header), (b"PLTE", colours.astype(np.uint8).tobytes())]
     parts += [(b"IDAT", zlib.compress(lines.tobytes(), 9)), (b"IEND", b"")]
-    return SIGNATURE + b"".join(_chunk(kind, body) for kind, body in parts)
+    return SIGNATURE + b"".join(chunk(kind, body) for kind, body in parts)
+
+
+def _nearest(every: NDArray[np.int64], colours: NDArray[np.int64]) -> NDArray[np.int64]:
+    """For each colour the place of the one that is most like it."""
+    found = [((colours - one) ** 2).sum(axis=1).argmin() for one in every]
+    return np.array(found, np.int64)
 
 
 def rgb(png: bytes) -> NDArray[np.uint8]:
@@ -81,5 +86,5 @@ def _chunks(png: bytes) -> Iterator[tuple[bytes, bytes]]:
         at += length + 12
 
 
-def _chunk(kind: bytes, body: bytes) -> bytes:
+def chunk(kind: bytes, body: bytes) -> bytes:
     return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))

@@ -2,6 +2,8 @@
 
 import json
 import math
+import struct
+import zlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,6 +15,7 @@ from exporters.grafana.ask import Prometheus, Refused, Series, Stretch, filled_i
 from exporters.grafana.page import Looking, lines_of, main, page, seconds
 from exporters.grafana.parts import AGE, BYTES, COUNT, DOLLARS, SECONDS, SHARE, YES_NO
 from exporters.grafana.units import shown, ticks
+from tests.ops.png import SIGNATURE, chunk, packed, rgb
 
 STRETCH = Stretch(1_000_000, 1_003_600, 60)
 SIZE = (600, 200)
@@ -122,3 +125,22 @@ def test_a_prometheus_that_is_not_there_is_said_in_one_line(
     assert main(asked) == 1
     assert len(capsys.readouterr().err.splitlines()) == 1
     assert issubclass(Refused, RuntimeError)
+
+
+def test_a_picture_is_packed_without_a_change_where_it_has_few_colours() -> None:
+    """Every way in which PNG writes a row, undone by hand for the expectation."""
+    row = [(10, 20, 30), (40, 50, 60), (10, 20, 30)]
+    flat = bytes(value for pixel in row for value in pixel)
+    same_as_left = bytes([10, 20, 30, 30, 30, 30, 226, 226, 226])
+    average = bytes([5, 10, 15, 15, 15, 15, 241, 241, 241])
+    zeros = bytes(9)
+    paeth = bytes([0] * 9)
+    rows = [b"\0" + flat, b"\1" + same_as_left, b"\2" + zeros, b"\3" + average, b"\4" + paeth]
+    header = struct.pack(">IIBBBBB", 3, 5, 8, 2, 0, 0, 0)
+    parts = [(b"IHDR", header), (b"IDAT", zlib.compress(b"".join(rows))), (b"IEND", b"")]
+    made = rgb(SIGNATURE + b"".join(chunk(kind, body) for kind, body in parts))
+    assert made.tolist()[:3] == [[list(pixel) for pixel in row]] * 3
+    assert made.tolist()[4] == made.tolist()[3]
+    small = packed(SIGNATURE + b"".join(chunk(kind, body) for kind, body in parts))
+    assert small.startswith(SIGNATURE)
+    assert b"PLTE" in small
