@@ -47,6 +47,7 @@ from measure.records import SECOND
 from measure.wire import Record
 from pacer.clock import Sleeper, TimerSleeper, best_sleeper
 from pacer.pace import Pacer
+from providers.codec import Transport
 from scoring.normalize import NORMALIZERS
 from vad.silero import STEP_MODEL
 

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 import trio
 
-from daemon.clock import HostClock, now_ns, wall_ns
+from daemon.clock import HostClock, host_now_ns, wall_ns
 from daemon.conformance.promise import Outcome, Promise, Subject, hold, outcome_of
-from daemon.link import Opener, TcpDialer
 from daemon.order import Bench, Order
 from daemon.plan import speech_of
 from daemon.session import measure_once
+from daemon.supervise import openers
 from daemon.watchman import HostWatchman
 from measure.events import StreamClosed, StreamDone
 from measure.faults import FaultKind
@@ -66,13 +66,12 @@ class _Live:
 
 
 async def _measure(order: Order, records: _Records) -> Measurement:
-    pacer = Pacer(PlainSleeper(), now_ns)
-    watchman = HostWatchman(now_ns, wall_ns)
+    pacer = Pacer(PlainSleeper(), host_now_ns)
+    watchman = HostWatchman(host_now_ns, wall_ns)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(pacer.run)
-        opener = Opener(TcpDialer(now_ns, wall_ns), now_ns)
         measurement = await measure_once(
-            order, Bench(pacer, opener, records, watchman, now_ns, wall_ns)
+            order, Bench(pacer, openers(), records, watchman, host_now_ns, wall_ns)
         )
         nursery.cancel_scope.cancel()
     return measurement
