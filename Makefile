@@ -77,9 +77,9 @@ MINUTES ?= 30
 soak: $(VENV)/installed-dev
 	@$(BIN)/python -m tests.soak $(MINUTES)
 
-# MUTANTS names files of measure/, such as stopwatch.py; without any, all of them.
+# FILES names files of measure/, such as stopwatch.py; without any, all of them.
 mutants: $(VENV)/installed-dev
-	@$(BIN)/python -m tests.measure.mutants $(MUTANTS)
+	@$(BIN)/python -m tests.measure.mutants $(FILES)
 
 # Alone on the host, as root or with the right to real-time priority: docs/performance.md says what
 # was there. BENCH takes --quick, --json and --docs FOLDER.

@@ -250,9 +250,16 @@ def exporter_settings(
     )
 
 
-def start_exporter(settings: ExporterSettings) -> Recording:
-    """Start the exporter process and wait until it works. Raises UserError."""
-    exporter = launch(settings, module="daemon.exporter")
+def start_exporter(settings: ExporterSettings, begun: Exporter | None = None) -> Recording:
+    """Start the exporter process and wait until it works. Raises UserError.
+
+    ``begun``: one that waits for its settings already.
+    """
+    if begun is None:
+        exporter = launch(settings, module="daemon.exporter")
+    else:
+        exporter = begun
+        exporter.handoff.put(settings.record())
     try:
         ready = exporter.wait_ready()
     except ExporterError as error:

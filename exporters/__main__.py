@@ -37,8 +37,8 @@ from measure.wire import Record
 
 CLOCK = Clock(time.monotonic_ns, time.time_ns)
 STDERR = 2
-SETTINGS_MS = 10_000
-"""How long the settings are waited for."""
+LOOK_MS = 10_000
+"""How often it is looked whether whoever reads the settings is still there: they may take long."""
 
 
 class CannotStart(Exception):
@@ -87,9 +87,8 @@ def _step_back() -> None:
 
 def _settings(inbox: Inbox) -> Settings | None:
     """The first record; None where nobody is there any more."""
-    deadline_ns = CLOCK.mono_ns() + SETTINGS_MS * 1_000_000
-    while not inbox.ended and CLOCK.mono_ns() < deadline_ns:
-        inbox.wait(SETTINGS_MS)
+    while not inbox.ended:
+        inbox.wait(LOOK_MS)
         for arrived in inbox.take(1):
             if isinstance(arrived, bytes):
                 return settings_of(unpack(arrived))

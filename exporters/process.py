@@ -106,15 +106,41 @@ def launch(
 ) -> Exporter:
     """Start the exporter process and do not wait for it; records may be put at once.
 
-    ``environment`` is the whole of this process's, by default; only ``PASSED_ON`` goes further.
-    ``module`` is what runs there: these exporters, or a program that hands them more.
+    For what else is given see ``begin``.
+    """
+    exporter = begin(
+        settings.web.listen_fd,
+        environment=environment,
+        stderr=stderr,
+        kernel_bytes=kernel_bytes,
+        queue_bytes=queue_bytes,
+        module=module,
+    )
+    exporter.handoff.put(settings.record())
+    return exporter
+
+
+def begin(
+    listen_fd: int | None = None,
+    *,
+    environment: Mapping[str, str] | None = None,
+    stderr: "IO[bytes] | int | None" = None,
+    kernel_bytes: int = KERNEL_BYTES,
+    queue_bytes: int = QUEUE_BYTES,
+    module: str = "exporters",
+) -> Exporter:
+    """Start an exporter process that loads what it needs and waits for its settings.
+
+    They must be the first record that is put. ``environment`` is the whole of this process's, by
+    default; only ``PASSED_ON`` goes further. ``module`` is what runs there: these exporters, or a
+    program that hands them more.
     """
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, kernel_bytes)
     door, entrance = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with theirs, entrance:
         fds = [theirs.fileno(), entrance.fileno()]
-        given = [] if settings.web.listen_fd is None else [settings.web.listen_fd]
+        given = [] if listen_fd is None else [listen_fd]
         child = subprocess.Popen(
             [sys.executable, "-P", "-m", module, *map(str, fds)],
             pass_fds=[*fds, *given],
@@ -125,7 +151,6 @@ def launch(
             start_new_session=True,
         )
     handoff = Handoff(ours, queue_bytes=queue_bytes)
-    handoff.put(settings.record())
     return Exporter(handoff, Door(door, kernel_bytes), child)
 
 

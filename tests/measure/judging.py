@@ -3,12 +3,13 @@
 Every test is first run without a mutant: which functions does it call, how long does it take? Then
 a process is forked off for each mutant. Where one function was changed, its new code is put into
 the modules that are loaded already and only the tests that call it are run, quickest first. Where
-something else was changed, all modules are loaded again.
+something else was changed, all modules are loaded again. What was judged before is remembered.
 """
 
 import importlib.abc
 import importlib.machinery
 import importlib.util
+import json
 import os
 import resource
 import signal
@@ -17,7 +18,6 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from pathlib import Path
 from types import CodeType, FrameType, FunctionType, ModuleType
 
 import pytest
@@ -25,8 +25,8 @@ from _pytest.runner import runtestprotocol
 from hypothesis import Phase, settings
 
 from tests.measure.planting import Mutant
+from tests.measure.remembering import ROOT, Memory
 
-ROOT = Path(__file__).parents[2]
 HEART = str(ROOT / "measure") + os.sep
 TESTS = "tests/measure"
 PATIENCE = 10
@@ -37,12 +37,12 @@ RELOADED_S = 120
 """where everything is loaded again, so much for all tests."""
 MEMORY_BYTES = 4 << 30
 """It may fill the memory as well."""
-WATCHED_S = 1.0
-"""What a law calls it calls in its first second; to watch it for longer takes too long."""
+WATCHED_S = 0.5
+"""What a law calls it calls soon; to watch it for longer takes too long."""
 PROFILE = "mutants-judged"
-EXAMPLES = 40
+EXAMPLES = 25
 """Of each law: what is killed at all is killed soon, and what survives has to run through all."""
-KILLED, SURVIVED, RELOAD = 1, 0, 3
+KILLED, SURVIVED, RELOAD, BROKEN = 1, 0, 3, 4
 ARGUMENTS = (
     *("-o", "addopts=", "-p", "no:cacheprovider", "--capture=no", "-x"),
     *("-W", "ignore:Module already imported:pytest.PytestAssertRewriteWarning"),
@@ -51,8 +51,21 @@ ARGUMENTS = (
 Told = Callable[[str], None]
 
 
-def survivors_of(mutants: Sequence[Mutant], told: Told, at_once: int) -> list[Mutant]:
+def survivors_of(
+    mutants: Sequence[Mutant], told: Told, at_once: int, memory: Memory
+) -> list[Mutant]:
     """Those that no test notices; ``told`` hears of each and of how far it is."""
+    new = [mutant for mutant in mutants if memory.outcome(mutant) is None]
+    if new:
+        told(f"{len(new)} to be judged")
+        try:
+            _judge_all(new, told, at_once, memory)
+        finally:
+            memory.save()
+    return [mutant for mutant in mutants if memory.outcome(mutant) == SURVIVED]
+
+
+def _judge_all(mutants: Sequence[Mutant], told: Told, at_once: int, memory: Memory) -> None:
     settings.register_profile(
         PROFILE,
         derandomize=True,
@@ -63,71 +76,47 @@ def survivors_of(mutants: Sequence[Mutant], told: Told, at_once: int) -> list[Mu
         report_multiple_bugs=False,
     )
     os.environ["HYPOTHESIS_PROFILE"] = PROFILE
-    rehearsal = _Rehearsal(mutants, told, at_once)
+    courts = _Courts(told, at_once, memory)
+    rehearsal = _Rehearsal(mutants, courts)
     ended = pytest.main([*ARGUMENTS, "-p", "no:terminal", TESTS], plugins=[rehearsal])
     if rehearsal.failed or ended not in (0, 5):
         raise RuntimeError(f"without any mutant the tests fail: {rehearsal.failed or ended}")
-    outcomes = rehearsal.outcomes
-    rest = [mutant for mutant in mutants if outcomes.get(mutant.key, RELOAD) == RELOAD]
+    rest = [mutant for mutant in mutants if memory.outcome(mutant) is None]
     told(f"{len(rest)} for which everything is loaded again")
-
-    def judge_reloaded(mutant: Mutant) -> int:
-        return _reloaded(mutant, rehearsal.seconds)
-
-    outcomes |= _forked(rest, judge_reloaded, told, at_once)
-    return [mutant for mutant in mutants if outcomes[mutant.key] == SURVIVED]
+    courts.judge(rest, lambda mutant: _reloaded(mutant, courts, rehearsal.seconds))
 
 
 class _Rehearsal:
     """A pytest plugin: runs each test once as it is, then the right ones on each mutant."""
 
-    def __init__(self, mutants: Sequence[Mutant], told: Told, at_once: int) -> None:
+    def __init__(self, mutants: Sequence[Mutant], courts: "_Courts") -> None:
         self.failed: list[str] = []
         self.seconds: dict[str, float] = {}
-        self.outcomes: dict[tuple[str, str, str], int] = {}
         self._mutants = mutants
-        self._told = told
-        self._at_once = at_once
+        self._courts = courts
         self._callers: dict[tuple[str, str], list[pytest.Item]] = defaultdict(list)
-        self._kills: Counter[tuple[str, str]] = Counter()
-        """How many mutants of a function a test has killed: it is asked first about the next."""
-        self._heard, self._say = os.pipe()
-        os.set_blocking(self._heard, False)
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         for item in session.items:
             self._rehearse(item)
         if not self.failed:
-            self._told(f"{len(session.items)} tests, {sum(self.seconds.values()):.0f} s")
+            self._courts.told(f"{len(session.items)} tests, {sum(self.seconds.values()):.0f} s")
             patched = [mutant for mutant in self._mutants if _function(mutant) is not None]
-            self.outcomes = _forked(
-                patched, self._judge, self._told, self._at_once, self._take_kills
-            )
+            self._courts.judge(patched, self._judge)
         return True
-
-    def _take_kills(self) -> None:
-        """What the processes have said until now: a line for each kill."""
-        try:
-            lines = os.read(self._heard, 1 << 20).decode().splitlines()
-        except BlockingIOError:
-            return
-        for line in lines:
-            place, _, test = line.partition("\t")
-            self._kills[place, test] += 1
 
     def _rehearse(self, item: pytest.Item) -> None:
         called: set[CodeType] = set()
         started_s = time.process_time()
 
-        def note(frame: FrameType, event: str, _: object) -> None:
-            if event == "call":
-                called.add(frame.f_code)
-                if time.process_time() - started_s > WATCHED_S:
-                    sys.setprofile(None)
+        def note(frame: FrameType, _event: str, _: object) -> None:
+            called.add(frame.f_code)
+            if time.process_time() - started_s > WATCHED_S:
+                sys.settrace(None)
 
-        sys.setprofile(note)
+        sys.settrace(note)
         reports = runtestprotocol(item, log=False, nextitem=None)
-        sys.setprofile(None)
+        sys.settrace(None)
         self.seconds[item.nodeid] = time.process_time() - started_s
         self.failed += [item.nodeid for report in reports if report.failed]
         for place in {_place(code) for code in called if code.co_filename.startswith(HEART)}:
@@ -136,7 +125,6 @@ class _Rehearsal:
     def _judge(self, mutant: Mutant) -> int:
         function = _function(mutant)
         assert function is not None, "only these are judged here"
-        place = f"{mutant.file} {mutant.where}"
         changed = _code_of(mutant, function.__code__.co_qualname)
         if changed is None or changed.replace(co_linetable=b"") == function.__code__.replace(
             co_linetable=b""
@@ -148,7 +136,7 @@ class _Rehearsal:
             return RELOAD
 
         def urgency(item: pytest.Item) -> tuple[int, float]:
-            return -self._kills[place, item.nodeid], self.seconds[item.nodeid]
+            return -self._courts.kills(mutant, item.nodeid), self.seconds[item.nodeid]
 
         callers = self._callers[mutant.file, mutant.where]
         if not callers:
@@ -157,7 +145,7 @@ class _Rehearsal:
             patience_s = PATIENCE_S + PATIENCE * self.seconds[item.nodeid]
             signal.setitimer(signal.ITIMER_PROF, patience_s)  # when it ends, so does the process
             if any(report.failed for report in runtestprotocol(item, log=False, nextitem=None)):
-                os.write(self._say, f"{place}\t{item.nodeid}\n".encode())
+                self._courts.say(mutant, item.nodeid)
                 return KILLED
         return SURVIVED
 
@@ -201,39 +189,63 @@ def _code_of(mutant: Mutant, qualname: str) -> CodeType | None:
 # Processes.
 
 
-def _forked(
-    mutants: Sequence[Mutant],
-    judge: Callable[[Mutant], int],
-    told: Told,
-    at_once: int,
-    before: Callable[[], None] = lambda: None,
-) -> dict[tuple[str, str, str], int]:
-    """What ``judge`` says of each, asked in a process of its own, some at the same time."""
-    outcomes: dict[tuple[str, str, str], int] = {}
-    running: dict[int, Mutant] = {}
-    for number, mutant in enumerate(mutants, start=1):
-        before()
-        running[_fork(lambda mutant=mutant: judge(mutant))] = mutant  # type: ignore[misc]
-        if len(running) >= at_once:
-            _take_one(running, outcomes, told)
-        if number % 100 == 0:
-            told(f"{number} of {len(mutants)}")
-    while running:
-        _take_one(running, outcomes, told)
-    return outcomes
+class _Courts:
+    """Asks about each mutant in a process of its own, some at the same time."""
 
+    def __init__(self, told: Told, at_once: int, memory: Memory) -> None:
+        self.told = told
+        self._at_once = at_once
+        self._memory = memory
+        self._kills: Counter[tuple[str, str, str]] = Counter()
+        """How many mutants of a function a test has killed: it is asked first about the next."""
+        self._heard, self._say = os.pipe()
+        os.set_blocking(self._heard, False)
 
-def _take_one(
-    running: dict[int, Mutant], outcomes: dict[tuple[str, str, str], int], told: Told
-) -> None:
-    pid, status = os.wait()
-    mutant = running.pop(pid)
-    outcome = os.waitstatus_to_exitcode(status)
-    outcomes[mutant.key] = outcome if outcome in (SURVIVED, RELOAD) else KILLED
-    if outcome == SURVIVED:
-        told(f"survived: {mutant}")
-    if outcome < 0:
-        told(f"did not end: {mutant}")
+    def judge(self, mutants: Sequence[Mutant], judge: Callable[[Mutant], int]) -> None:
+        """Remembers what ``judge`` says of each, but RELOAD."""
+        running: dict[int, Mutant] = {}
+        for number, mutant in enumerate(mutants, start=1):
+            running[_fork(lambda mutant=mutant: judge(mutant))] = mutant  # type: ignore[misc]
+            if len(running) >= self._at_once:
+                self._take_one(running)
+            if number % 100 == 0:
+                self.told(f"{number} of {len(mutants)}")
+        while running:
+            self._take_one(running)
+
+    def kills(self, mutant: Mutant, test: str) -> float:
+        """How likely it is that this test kills it: more for one more of its kind killed."""
+        known = 1_000_000 if self._memory.killer(mutant) == test else 0
+        return known + self._kills[mutant.file, mutant.where, test]
+
+    def say(self, mutant: Mutant, test: str) -> None:
+        """In the process of a mutant: this test killed it."""
+        os.write(self._say, json.dumps([*mutant.key, test]).encode() + b"\n")
+
+    def _take_one(self, running: dict[int, Mutant]) -> None:
+        pid, status = os.wait()
+        mutant = running.pop(pid)
+        outcome = os.waitstatus_to_exitcode(status)
+        self._take_kills()
+        if outcome == RELOAD:
+            return
+        self._memory.keep(mutant, SURVIVED if outcome == SURVIVED else KILLED)
+        if outcome == SURVIVED:
+            self.told(f"survived: {mutant}")
+        if outcome < 0:
+            self.told(f"did not end: {mutant}")
+        if outcome > KILLED:
+            self.told(f"broke: {mutant}")
+
+    def _take_kills(self) -> None:
+        """What the processes have said until now: a line for each kill."""
+        try:
+            lines = os.read(self._heard, 1 << 20).decode().splitlines()
+        except BlockingIOError:
+            return
+        for file, where, change, test in map(json.loads, lines):
+            self._kills[file, where, test] += 1
+            self._memory.keep_killer(" ".join((file, where, change)), test)
 
 
 def _fork(judge: Callable[[], int]) -> int:
@@ -241,7 +253,7 @@ def _fork(judge: Callable[[], int]) -> int:
     pid = os.fork()
     if pid:
         return pid
-    outcome = KILLED
+    outcome = BROKEN
     try:
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
         nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -272,23 +284,20 @@ class _Planted(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
         return self._mutant.source
 
 
-class _QuickestFirst:
-    """A pytest plugin."""
-
-    def __init__(self, seconds: dict[str, float]) -> None:
-        self._seconds = seconds
-
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        items.sort(key=lambda item: self._seconds.get(item.nodeid, 0.0))
-
-
-def _reloaded(mutant: Mutant, seconds: dict[str, float]) -> int:
+def _reloaded(mutant: Mutant, courts: _Courts, seconds: dict[str, float]) -> int:
+    """The files of tests one after another, those first that killed such mutants before."""
     resource.setrlimit(resource.RLIMIT_CPU, (RELOADED_S, RELOADED_S))
+    files: dict[str, float] = defaultdict(float)
+    for test, test_s in seconds.items():
+        files[test.partition("::")[0]] += test_s
     for name in list(_heart_and_tests()):
         del sys.modules[name]
     sys.meta_path.insert(0, _Planted(mutant))
-    ended = pytest.main([*ARGUMENTS, TESTS], plugins=[_QuickestFirst(seconds)])
-    return SURVIVED if ended == 0 else KILLED
+    for file in sorted(files, key=lambda file: (-courts.kills(mutant, file), files[file])):
+        if pytest.main([*ARGUMENTS, file]) != 0:
+            courts.say(mutant, file)
+            return KILLED
+    return SURVIVED
 
 
 def _heart_and_tests() -> Iterator[str]:

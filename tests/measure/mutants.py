@@ -1,7 +1,8 @@
 """Plants one small fault after another in the heart and says which of them no test notices.
 
-``python -m tests.measure.mutants [FILE…] [--list] [--at-once N]``; without FILE every file of the heart. What
-survives has to stand in ``survivors.toml`` with the reason why it changes nothing that can be seen.
+``python -m tests.measure.mutants [FILE…] [--list] [--at-once N]``; without FILE every file of the
+heart. What survives has to stand in ``survivors.toml`` with the reason why it changes nothing that
+can be seen. What was judged before, under the same heart and the same tests, is not judged again.
 Ends with 1 where a survivor does not stand there, where one that stands there is killed, or where
 fewer than ``WANTED`` are killed.
 """
@@ -13,8 +14,9 @@ import tomllib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from tests.measure.judging import ROOT, survivors_of
+from tests.measure.judging import survivors_of
 from tests.measure.planting import Key, Mutant, mutants_of
+from tests.measure.remembering import ROOT, Memory
 
 WANTED = 0.95
 HEART = ROOT / "measure"
@@ -69,7 +71,7 @@ def main(arguments: Iterable[str]) -> int:
         _say(*map(str, mutants))
         return 0
     _say(f"{len(mutants)} mutants")
-    survivors = survivors_of(mutants, _say, asked.at_once)
+    survivors = survivors_of(mutants, _say, asked.at_once, Memory())
     lines, right = report(mutants, survivors, explained(asked.files))
     _say(*lines, f"in {time.monotonic() - started_s:.0f} s")
     return 0 if right else 1

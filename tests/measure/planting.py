@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from types import CodeType
 
 from measure.faults import FaultKind, Whose
 from measure.records import Endpoint, FinalRule, Flow, ForceAt, Remark, Verdict
@@ -173,9 +174,19 @@ def mutants_of(file: str, source: str) -> list[Mutant]:
                 one.__class__ = kind
                 one.__dict__.clear()
                 one.__dict__.update(fields)
-            if text != original:
+            if text != original and not _same_code(text, original):
                 found.setdefault(text, Mutant(file, line, where, change, text + "\n"))
     return _numbered(sorted(found.values(), key=lambda mutant: mutant.line))
+
+
+def _same_code(text: str, original: str) -> bool:
+    """It makes no difference to the machine: ``return None`` at the end of a function, say."""
+    return _bare(compile(text, "", "exec")) == _bare(compile(original, "", "exec"))
+
+
+def _bare(code: CodeType) -> CodeType:
+    consts = tuple(_bare(one) if isinstance(one, CodeType) else one for one in code.co_consts)
+    return code.replace(co_consts=consts, co_linetable=b"", co_firstlineno=0)
 
 
 def _numbered(mutants: list[Mutant]) -> list[Mutant]:

@@ -21,6 +21,8 @@ CHROMIUM = (
     *("chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic"),
     *("--no-first-run", "--disable-background-networking", "--disable-component-update"),
     *("--disable-sync", "--hide-scrollbars", "--force-device-scale-factor=1"),
+    # Without these a busy host's picture lacks the parts that were not drawn in time.
+    *("--run-all-compositor-stages-before-draw", "--virtual-time-budget=5000"),
 )
 CHOSEN = {
     "overview": {},

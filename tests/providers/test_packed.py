@@ -11,17 +11,18 @@ from measure.faults import FaultKind
 from providers.codec import ProviderError
 from providers.packed import DEEPEST, packed, packed_floats, unpacked
 
+NAMES = st.text(max_size=8)
 values = st.recursive(
     st.none()
     | st.booleans()
     | st.integers(-(2**63), 2**64 - 1)
     | st.floats(allow_nan=False)
-    | st.text()
-    | st.binary(),
-    lambda inner: st.lists(inner, max_size=20) | st.dictionaries(st.text(), inner, max_size=20),
-    max_leaves=30,
+    | st.text(max_size=40)
+    | st.binary(max_size=40),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(NAMES, inner, max_size=4),
+    max_leaves=8,
 )
-maps = st.dictionaries(st.text(max_size=40), values, max_size=20)
+maps = st.dictionaries(NAMES, values, max_size=4)
 
 
 @given(maps)

@@ -87,10 +87,10 @@ def test_audio_goes_behind_a_line_that_says_how_much_it_is() -> None:
     st.lists(
         st.tuples(
             st.sampled_from(["transcript", "info"]),
-            st.dictionaries(st.text(), st.text(), max_size=3),
+            st.dictionaries(st.text(max_size=8), st.text(max_size=8), max_size=2),
             st.binary(max_size=50),
         ),
-        max_size=5,
+        max_size=3,
     ),
     st.data(),
 )
