@@ -87,6 +87,18 @@ def collect_when_idle(*, idle: bool) -> None:
         gc.collect()
 
 
+def give_back_memory() -> None:
+    """Let the system have what the C library has kept for later; some milliseconds, any thread.
+
+    Reading and surveying clips takes tens of megabytes for a moment, of which every page would stay.
+    """
+    try:
+        trim = ctypes.CDLL(None).malloc_trim
+    except AttributeError:
+        return  # another C library than glibc
+    trim(0)
+
+
 def take_precedence(priority: int) -> Refusal | None:
     """Ask to run before everything ordinary, for this thread alone; None: it was allowed.
 

@@ -18,6 +18,7 @@ from daemon.clock import now_ns, wall_ns
 from daemon.config import JournalSection, Settings, settings_with
 from daemon.duties import most_streams, require_work
 from daemon.errors import UserError
+from daemon.host_setup import give_back_memory
 from daemon.notify import Notifier
 from daemon.plan import Plan, configured_plan
 from daemon.selftest.repeat import keep_tested
@@ -43,6 +44,7 @@ def plan_for(args: argparse.Namespace) -> Plan:
     """
     plan = configured_plan(args.config, os.environ, partial(_overruled, args=args))
     require_work(plan)
+    give_back_memory()
     return replace(plan, known_error=replace(plan.known_error, streams=most_streams(plan)))
 
 

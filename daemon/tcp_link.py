@@ -158,7 +158,8 @@ class TcpLink:
         return self.lane.tcp_info()
 
     async def close(self) -> None:
-        """End our half and wait for the other's, but not for long."""
+        """End our half and wait for the other's, but not for long; what still comes is dropped."""
+        self._come = b""
         if isinstance(self.lane, trio.abc.HalfCloseableStream):
             with (
                 trio.move_on_after(CLOSE_S),

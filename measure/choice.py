@@ -115,8 +115,7 @@ def overlapping(rule: Rule, heard: Heard) -> bool:
 def _overlap(rule: Rule, before: str, text: str) -> bool:
     said, begun = _words(rule, before), _words(rule, text)
     least = OVERLAP_WORDS if rule.joiner else OVERLAP_LETTERS
-    most = min(len(said), len(begun))
-    return any(said[-count:] == begun[:count] for count in range(least, most + 1))
+    return any(said[-count:] == begun[:count] for count in range(least, len(begun) + 1))
 
 
 def _words(rule: Rule, text: str) -> list[str]:

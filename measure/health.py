@@ -25,8 +25,8 @@ class Health:
         self._host_stalls: list[HostStalled] = []
         self._unsent = False
         self._offsets_ns = [0]
-        self._zero_late = False
-        self._zero_known = False
+        self._zero_late: bool | None = None
+        """None before zero."""
         self.late_max_ns: int | None = None
 
     def feed(self, event: Event) -> None:
@@ -44,15 +44,13 @@ class Health:
 
     def zero(self, event: Event) -> None:
         """The watch starts: what makes it and the frames of the last second are judged, no more."""
-        self._zero_known = True
         self._forget_before(event.at_ns - SECOND)
-        self._zero_late = self._frames_late()
-        if isinstance(event, ForceSent | FinishSent):
-            self._zero_late |= self._late(event)
+        asked = isinstance(event, ForceSent | FinishSent) and self._late(event)
+        self._zero_late = asked or self._frames_late()
 
     def invalid(self, zero_ns: int | None, until_ns: int) -> Verdict | None:
         """Why a reading of ``zero_ns`` to ``until_ns`` would be ours to blame; None where not."""
-        if self._zero_late if self._zero_known else self._frames_late():
+        if self._frames_late() if self._zero_late is None else self._zero_late:
             return Verdict.HARNESS_LATE
         if zero_ns is None:
             return None  # nothing was being timed that the rest could have spoiled
@@ -67,7 +65,7 @@ class Health:
     def _take_frame(self, frame: FrameSent) -> None:
         late_ns = frame.at_ns - frame.due_ns
         self.late_max_ns = late_ns if self.late_max_ns is None else max(self.late_max_ns, late_ns)
-        if not self._zero_known:
+        if self._zero_late is None:
             self._recent.append(frame)
             self._forget_before(frame.at_ns - SECOND)
 

@@ -99,8 +99,8 @@ def run(args: argparse.Namespace) -> int:
     lists = price_lists(_prices_path(args))
     now_ns = wall_ns()
     since_ns, until_ns = (
-        _moment("--since", args.since, now_ns),
-        _moment("--until", args.until, now_ns),
+        moment_of("--since", args.since, now_ns),
+        moment_of("--until", args.until, now_ns),
     )
     if since_ns is not None and until_ns is not None and since_ns >= until_ns:
         raise UserError(f"--since {args.since}: it must be before --until {args.until}")
@@ -251,7 +251,7 @@ def _stand_ins(given: Sequence[str], profile: Profile) -> Mapping[str, str]:
     return found
 
 
-def _moment(option: str, text: str | None, now_ns: int) -> int | None:
+def moment_of(option: str, text: str | None, now_ns: int) -> int | None:
     """Nanoseconds since 1970; a day begins at midnight UTC. Raises UserError."""
     if text is None:
         return None

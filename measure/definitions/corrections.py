@@ -18,13 +18,13 @@ def corrections(told: Replayed) -> Value:
         return Missing(SHARED)
     if not any(one.text for one in said):
         return Missing("no text")
-    shown = [_words(one.utterance, told.rule.joiner) for one in said]
-    taken_back = [
-        one
-        for one, (before, now) in zip(said[1:], pairwise(shown), strict=True)
-        if not one.transcript.final and now[: len(before)] != before
-    ]
-    return Measured(len(taken_back))
+    shown = [(_words(one.utterance, told.rule.joiner), one.transcript.final) for one in said]
+    return Measured(
+        sum(
+            not final and now[: len(before)] != before
+            for (before, _), (now, final) in pairwise(shown)
+        )
+    )
 
 
 def _words(text: str, joiner: str) -> list[str]:

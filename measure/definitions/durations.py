@@ -4,7 +4,7 @@ first frame ── speech end ── decision ── zero ── partial ── 
 """
 
 from measure.definitions.retelling import Replayed
-from measure.definitions.value import SHARED, Measured, Missing, Value, between
+from measure.definitions.value import SHARED, Missing, Value, between
 from measure.records import Answer
 
 NO_ZERO = "the watch never started"
@@ -14,10 +14,9 @@ NO_SPEECH_END = "no frame reached the end of speech"
 def method(told: Replayed) -> Value:
     """The reading itself, where it counts; otherwise its verdict."""
     reading = told.reading
-    value_ns = reading.time_to_final_ns
-    if not reading.valid or value_ns is None or reading.final is None:
-        return Missing(reading.verdict.value)
-    return Measured(value_ns, reading.zero_ns, reading.final.at_ns)
+    reason = reading.verdict.value
+    answer = reading.final if reading.valid else None
+    return between(reading.zero_ns, answer.at_ns if answer else None, reason, reason)
 
 
 def last_final(told: Replayed) -> Value:

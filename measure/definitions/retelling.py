@@ -189,7 +189,7 @@ class _Thinning:
     """Feeds a stopwatch those frames that it has to see."""
 
     def __init__(self, rule: Rule) -> None:
-        self.now_ns = -1
+        self.now_ns = 0
         """How far the story has come."""
         self.speech_start_ms: float | None = None
         """None while it is not known: whether words came before it may turn on any frame."""

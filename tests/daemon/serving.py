@@ -16,6 +16,7 @@ import trio
 
 from daemon.fakes import FakeDeepgram, FakeGladia, Faults, Script, listening
 from daemon.fakes.server import Fake
+from daemon.small_file import replace_file
 from exporters.segment import read_journal
 from pacer.builtin import builtin_clips
 from tests.daemon.several import PATIENCE_S, children_of, until
@@ -89,7 +90,7 @@ class Serving:
             f'[web]\nlisten = "127.0.0.1:0"\n[log]\nformat = "json"\n[daemon]\n{daemon}\n'
             f"{PATIENT}{more}"
         )
-        self.config.write_text(text)
+        replace_file(self.config, text.encode())  # as an editor does: whole or not at all
 
     async def start(self) -> trio.Process:
         """Start it and do not wait."""

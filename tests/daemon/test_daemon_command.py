@@ -368,6 +368,45 @@ def test_an_exporter_process_that_was_killed_is_started_again_and_the_loss_is_to
     tell(tmp_path, story)
 
 
+def test_an_exporter_process_that_cannot_start_is_tried_until_it_can(tmp_path: Path) -> None:
+    async def story(here: Serving) -> None:
+        here.configure(here.one)
+        await here.start()
+        await here.tells("session_finished")
+        aside = here.folder / "aside"
+        here.journal.rename(aside)
+        here.journal.write_text("in the way")
+        os.kill(here.child("daemon.exporter"), signal.SIGKILL)
+        await until(lambda: "does not start again: journal: cannot create" in here.said)
+        await until(lambda: not here.told("exporter_restarted"))
+        here.journal.unlink()
+        aside.rename(here.journal)
+        await here.tells("exporter_restarted")
+        count = len(here.told("session_finished"))
+        await here.tells("session_finished", count + 1)
+        (lost,) = here.records("records_lost")
+        assert lost["count"] == here.told("exporter_restarted")[0]["records_lost"]
+
+    tell(tmp_path, story)
+
+
+def test_without_room_for_its_records_nothing_is_measured_and_that_is_said(tmp_path: Path) -> None:
+    async def story(here: Serving) -> None:
+        here.configure(
+            here.one,
+            "interval_s = 1\nstart_within_s = 1",
+            more=f"[journal]\nreserve_bytes = {2**50}\n",
+        )
+        await here.start()
+        await here.tells("run_missed", 2, why="journal_full")
+        assert not here.deepgram.visits
+        ready = await here.ask("/-/ready")
+        assert (ready.status_code, ready.text) == (503, "the journal is full\n")
+        assert "speechbench_harness_healthy 0.0" in await here.metrics()
+
+    tell(tmp_path, story)
+
+
 def test_workers_get_the_next_exporter_process_as_well(tmp_path: Path) -> None:
     async def story(here: Serving) -> None:
         here.configure(here.both, "interval_s = 1\nworkers = 2")

@@ -2,8 +2,10 @@
 
 import csv
 import json
+import time
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import date
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,7 @@ import pytest
 import trio.testing
 
 from daemon.cli import main
-from daemon.commands.report import tag_of
+from daemon.commands.report import moment_of, tag_of
 from daemon.fakes import Faults
 from daemon.prices import price_lists
 from measure.wire import Record
@@ -254,9 +256,22 @@ async def test_a_price_list_is_named_on_the_command_line_or_in_a_configuration(
     assert lines(reported(capsys, journal))["deepgram/nova-3"]["price"]["usd"] is None
 
 
-def test_a_shipped_price_says_that_it_may_have_changed() -> None:
-    from datetime import date
+@pytest.mark.parametrize(("ago", "hours"), [("7d", 168), ("24h", 24), ("0h", 0)])
+def test_a_moment_may_be_said_by_how_long_ago_it_was(ago: str, hours: int) -> None:
+    assert moment_of("--since", ago, NOON_NS) == NOON_NS - hours * 3600 * 10**9
 
+
+def test_a_moment_is_utc_wherever_the_host_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    try:
+        with monkeypatch.context() as changed_zone:
+            changed_zone.setenv("TZ", "Asia/Tokyo")
+            time.tzset()
+            assert moment_of("--since", "2026-11-02T12:00", 0) == NOON_NS
+    finally:
+        time.tzset()
+
+
+def test_a_shipped_price_says_that_it_may_have_changed() -> None:
     entry = {"model": "a/b", "kind": "speech_to_text", "charging": "audio_time", "usd": 1}
     listed = prices_in(
         {"price": [{**entry, "date": date(2026, 11, 2), "source": "a page"}]}, shipped=True

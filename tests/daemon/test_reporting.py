@@ -10,12 +10,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from daemon.errors import UserError
-from daemon.reporting import Circumstances, Sample, chapters_of, estimated, refuse_mixed
+from daemon.reporting import (
+    Circumstances,
+    Sample,
+    chapters_of,
+    estimated,
+    refuse_mixed,
+    samples_of,
+)
+from daemon.rescoring import told_under
 from exporters.report_table import Chapter, Estimate, Line, PriceTag
+from measure.definitions import METHOD
+from measure.events import Event, Tick, Transcript
+from measure.records import MS, SECOND, Endpoint
 from scoring.interval import Interval
 from scoring.profiles import PROFILES, Profile
 from scoring.rejoin import part_name
 from scoring.signature import parsed
+from tests.measure.stories import MARKED, ZERO, forced_final
+from tests.measure.stories import forced as forced_story
+from tests.measure.test_definitions import recorded
 
 SIGNATURE = (
     "speechbench 0.1.0 | norm old 1 | rule forced g2 | corpus calls 11112222 | host a | "
@@ -135,6 +149,19 @@ def test_measuring_a_recording_again_makes_its_interval_no_narrower() -> None:
     once, often = line(SAMPLE, other, third), line(*[SAMPLE, other, third] * 5)
     assert once.wer == often.wer
     assert once.wer.low is not None
+
+
+def test_each_measurement_of_a_recording_weighs_as_much_as_another() -> None:
+    wrong = replace(SAMPLE, clip="two", text="good day to me")
+    found = line(SAMPLE, SAMPLE, SAMPLE, wrong)
+    assert found.wer.value == pytest.approx(0.25 / 4)
+
+
+@pytest.mark.parametrize(("n", "there"), [(9, False), (10, True)])
+def test_a_quantile_of_too_few_values_has_no_interval(n: int, there: bool) -> None:
+    found = line(*(replace(SAMPLE, time_ms=100.0 + nth) for nth in range(n)))
+    assert found.time.quantiles["p90"].value is not None
+    assert (found.time.quantiles["p90"].low is not None) == there
 
 
 def test_where_every_draw_gives_the_same_there_is_no_interval() -> None:
@@ -304,11 +331,11 @@ def test_a_part_of_a_published_corpus_does_not_stand_for_it() -> None:
     assert any("is the name of a published corpus" in note for note in corpus.notes)
 
 
-TEXTS = st.sampled_from(["good day to you", "good day", "to you good day", ""])
 SAMPLES = st.builds(
     replace,
     st.sampled_from([SAMPLE, FAILED, VOIDED]),
     clip=st.sampled_from(["one", "two", "three"]),
+    session_id=st.uuids().map(str),
     model=st.sampled_from(["a/a", "b/b"]),
 )
 
@@ -326,3 +353,52 @@ def test_the_order_in_which_sessions_came_changes_no_figure(
 def test_every_session_is_counted_once(samples: list[Sample]) -> None:
     corpus, *_ = chapters(samples)
     assert sum(one.answered + one.failed + one.voided for one in corpus.lines) == len(samples)
+
+
+def taken(*events: Event, reference: str | None = "good", clip: str = "day") -> Sample:
+    """The sample of one story."""
+    session = recorded(MARKED, forced_story(*events))
+    session.started.update(
+        run_id="r", model="a/b", dataset="files", clip=clip, reference=reference, signature="s",
+        audio_ms=1000.0, wall_unix_ns=5,
+    )  # fmt: skip
+    (sample,) = samples_of(session, told_under(session, {}), METHOD)
+    return sample
+
+
+def test_what_was_final_before_zero_is_published_as_zero() -> None:
+    early = taken(forced_final(ZERO - 40 * MS, "good"), forced_final(ZERO + 20 * MS, ""))
+    assert (early.time_ms, early.early, early.valid) == (0.0, True, True)
+    later = taken(forced_final(ZERO + 40 * MS, "good"))
+    assert (later.time_ms, later.early) == (40.0, False)
+
+
+def test_a_session_that_failed_has_no_first_partial_and_no_text() -> None:
+    failed = taken(Transcript(ZERO + 30 * MS, "good", False), Tick(ZERO + 60 * SECOND))
+    assert (failed.valid, failed.voided) == (False, False)
+    assert (failed.first_partial_ms, failed.first_partial_text, failed.text) == (None, None, None)
+
+
+def test_a_first_partial_counts_from_zero() -> None:
+    found = taken(
+        Transcript(ZERO + 30 * MS, "good", False), forced_final(ZERO + 90 * MS, "good day")
+    )
+    assert (found.first_partial_ms, found.first_partial_text) == (30.0, "good")
+
+
+def test_a_recording_with_a_reference_of_its_own_is_no_part_whatever_its_name() -> None:
+    name, answer = "day (part 1 of 2)", forced_final(ZERO + 40 * MS, "good")
+    assert taken(answer, clip=name).part is None
+    assert taken(answer, clip=name, reference=None).part == part_name(name)
+
+
+def test_a_reference_does_not_say_where_turns_begin() -> None:
+    session = recorded(MARKED, forced_story(forced_final(ZERO + 40 * MS, "good")))
+    session.started.update(
+        run_id="r", model="a/b", dataset="files", clip="day", reference="good", signature="s",
+        audio_ms=1000.0, wall_unix_ns=5,
+    )  # fmt: skip
+    (turn,) = told_under(session, {})
+    of_many = replace(turn, rule=replace(turn.rule, endpoint=Endpoint.EVERY))
+    references = [one.reference for one in samples_of(session, [turn, of_many], METHOD)]
+    assert references == ["good", None]

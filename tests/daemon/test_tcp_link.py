@@ -1,7 +1,7 @@
 """The link on a plain connection: over real sockets on loopback, and whole in virtual time."""
 
 import ssl
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 
@@ -81,7 +81,7 @@ async def said(codec: Codec, link: Link, pieces: int = 5) -> list[Event]:
     return events
 
 
-def on_this_host(test: Callable[[], object]) -> None:
+def on_this_host(test: Callable[[], Awaitable[None]]) -> None:
     trio.run(test, clock=HostClock())
 
 
@@ -214,7 +214,7 @@ def test_a_connection_that_takes_too_long_is_given_up() -> None:
     assert "localhost:10300" in fault.detail
 
 
-def fault_of(test: Callable[[], object]) -> Fault:
+def fault_of(test: Callable[[], Awaitable[None]]) -> Fault:
     """Why no stream could be opened; the fake beside it puts that in a group."""
     failures: list[BaseException] = []
     try:

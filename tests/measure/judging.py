@@ -135,7 +135,7 @@ class _Rehearsal:
         except ValueError:  # it has lost the last use of a variable around it
             return RELOAD
 
-        def urgency(item: pytest.Item) -> tuple[int, float]:
+        def urgency(item: pytest.Item) -> tuple[float, float]:
             return -self._courts.kills(mutant, item.nodeid), self.seconds[item.nodeid]
 
         callers = self._callers[mutant.file, mutant.where]

@@ -163,6 +163,7 @@ def mutants_of(file: str, source: str) -> list[Mutant]:
     found: dict[str, Mutant] = {}
     tree = ast.parse(source)
     original = ast.unparse(tree)
+    machine_code = _bare(compile(original, "", "exec"))
     for where, line, node in _sites(tree):
         for change, mutate in list(edits(node)):
             kept = [
@@ -174,17 +175,13 @@ def mutants_of(file: str, source: str) -> list[Mutant]:
                 one.__class__ = kind
                 one.__dict__.clear()
                 one.__dict__.update(fields)
-            if text != original and not _same_code(text, original):
+            if text != original and _bare(compile(text, "", "exec")) != machine_code:
                 found.setdefault(text, Mutant(file, line, where, change, text + "\n"))
     return _numbered(sorted(found.values(), key=lambda mutant: mutant.line))
 
 
-def _same_code(text: str, original: str) -> bool:
-    """It makes no difference to the machine: ``return None`` at the end of a function, say."""
-    return _bare(compile(text, "", "exec")) == _bare(compile(original, "", "exec"))
-
-
 def _bare(code: CodeType) -> CodeType:
+    """What it does, wherever it stands: a last ``return None`` does nothing, say."""
     consts = tuple(_bare(one) if isinstance(one, CodeType) else one for one in code.co_consts)
     return code.replace(co_consts=consts, co_linetable=b"", co_firstlineno=0)
 

@@ -140,6 +140,16 @@ def test_the_end_of_speech_is_when_the_frame_left_that_completed_it() -> None:
     assert ms("speech_end", late) == 250 + 93
 
 
+def test_a_final_without_words_is_no_last_final() -> None:
+    story = paced(forced_final(ZERO + 250 * MS, "good day"), final(ZERO + 400 * MS, " "))
+    assert ms("speech_end_last", story) == 250 + 100
+
+
+def test_a_partial_is_no_last_final() -> None:
+    story = paced(forced_final(ZERO + 250 * MS, "good day"), partial(ZERO + 400 * MS, "so"))
+    assert ms("speech_end_last", story) == 250 + 100
+
+
 def test_a_duplicate_is_no_last_final() -> None:
     story = paced(
         forced_final(ZERO + 250 * MS, "good day", "a"),
@@ -182,6 +192,11 @@ def test_from_the_start_of_the_audio_the_very_first_partial_counts() -> None:
     assert ms("audio_start", PARTIALS) == 980 - 600
 
 
+def test_a_partial_without_words_shows_nothing() -> None:
+    story = paced(partial(ZERO - 600 * MS, " "), partial(ZERO - 400 * MS, "good"))
+    assert ms("audio_start", story) == 980 - 400
+
+
 def test_a_final_without_partials_has_none_from_the_start() -> None:
     assert missing("audio_start", SPLIT[:-1]) == "no partial"
 
@@ -206,6 +221,12 @@ def test_fewer_words_than_before_are_a_correction() -> None:
 
 def test_capitals_and_punctuation_correct_nothing() -> None:
     assert corrected(partial(ZERO - 9, "good day"), partial(ZERO - 8, "Good day. it")) == 0
+
+
+def test_all_letters_of_a_word_are_compared_and_marks_are_no_words() -> None:
+    assert corrected(partial(ZERO - 9, "good"), partial(ZERO - 8, "god")) == 1
+    assert corrected(partial(ZERO - 9, "good ..."), partial(ZERO - 8, "good day")) == 0
+    assert corrected(partial(ZERO - 9, '"good" -'), partial(ZERO - 8, "good")) == 0
 
 
 def test_a_final_is_no_correction() -> None:
@@ -276,6 +297,35 @@ def test_the_same_word_at_another_place_is_another_word() -> None:
     assert heard == Measured(250 * MS + 520 * MS)
 
 
+def test_a_message_without_words_is_passed_over() -> None:
+    said = [spoken(ZERO - 1, "no words"), spoken(ZERO + 250 * MS, "3")]
+    assert emission(*said, read_words=read_word) == Measured(250 * MS + 520 * MS)
+
+
+def test_a_word_of_no_length_is_shown_with_the_message_that_says_it() -> None:
+    def read(_: str | bytes) -> Words:
+        return Words((Word("good", 200.0, 200.0),), final=True)
+
+    assert emission(spoken(ZERO, "any"), read_words=read) == Measured(800 * MS)
+
+
+@pytest.mark.parametrize(
+    ("start_ms", "end_ms", "overlaps"),
+    [
+        (0.0, 100.0, False),
+        (0.0, 101.0, True),
+        (120.0, 130.0, True),
+        (199.0, 300.0, True),
+        (200.0, 300.0, False),
+        (0.0, 300.0, True),
+    ],
+)
+def test_words_overlap_where_they_share_some_sound(
+    start_ms: float, end_ms: float, overlaps: bool
+) -> None:
+    assert Word("good", 100.0, 200.0).overlaps(Word("good", start_ms, end_ms)) == overlaps
+
+
 def test_words_beyond_what_was_sent_say_nothing() -> None:
     def beyond(_: str | bytes) -> Words:
         return Words((Word("good", 0.0, 99_999.0),), final=True)
@@ -328,8 +378,9 @@ def test_each_turn_of_a_stream_has_a_value_where_every_end_counts() -> None:
     ]
     spans = [DEFINITIONS["speech_end"].of(turn) for turn in turns]
     assert [isinstance(one, Measured) and one.value / MS for one in spans] == [350, 400]
-    reasons = {str(DEFINITIONS["corrections"].of(turn)) for turn in turns}
-    assert reasons == {str(Missing("several turns in one stream"))}
+    for name in ("corrections", "speech_end_last", "audio_start", "words"):
+        reasons = {str(DEFINITIONS[name].of(turn)) for turn in turns}
+        assert reasons == {str(Missing("several turns in one stream"))}
 
 
 @given(rules, stories())

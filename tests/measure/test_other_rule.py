@@ -92,6 +92,17 @@ def test_several_turns_are_not_told_apart_under_another_rule() -> None:
         under(every, ANSWERED, patience_ns=SECOND)
 
 
+def test_under_the_rule_of_then_there_is_always_an_answer() -> None:
+    every = replace(MARKED, endpoint=Endpoint.EVERY)
+    for rule in (MARKED, every):
+        assert under(rule, forced()).zero_ns == ZERO
+
+
+def test_neither_rule_may_have_several_turns() -> None:
+    with pytest.raises(Inexact, match="several turns"):
+        under(MARKED, ANSWERED, endpoint=Endpoint.EVERY)
+
+
 def test_a_stricter_budget_makes_it_our_fault() -> None:
     assert under(MARKED, ANSWERED, late_budget_ns=-1).verdict is Verdict.HARNESS_LATE
 

@@ -3,14 +3,17 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from random import Random
+from typing import ClassVar
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from measure.definitions.retelling import Retelling, Told, told_of
-from measure.events import Event, FrameSent, SpeechEnd, SpeechStart, Transcript
+from measure.definitions.retelling import retold as retold_session
+from measure.events import Event, FrameSent, SpeechEnd, SpeechStart, StreamClosed, Transcript
 from measure.records import MS, SECOND, ForceAt, Remark, Rule, Verdict
+from measure.replay import Recorded
 from measure.stopwatch import Stopwatch
 from measure.wire import FRAMES, FrameColumns, Record, Recorder, columns_of
 from tests.measure.stories import (
@@ -111,6 +114,158 @@ def test_the_frame_that_completes_a_place_is_found() -> None:
 def test_what_comes_after_the_watch_is_done_is_not_heard() -> None:
     story = [*STORY, partial(ZERO + 20 * SECOND, "again")]
     assert [said.text for said in retold(MARKED, story).replayed().said or ()] == ["good day"]
+
+
+class Seeing(Stopwatch):
+    """Notes which frames it is shown, and how often it is told something else."""
+
+    frames_ms: ClassVar[list[float]] = []
+    others: ClassVar[list[str]] = []
+
+    def feed(self, event: Event) -> None:
+        if isinstance(event, FrameSent):
+            self.frames_ms.append(event.audio_ms)
+        else:
+            self.others.append(event.kind)
+        super().feed(event)
+
+
+@pytest.fixture
+def seen(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Where the frames end that a stopwatch is shown."""
+    monkeypatch.setattr("measure.definitions.retelling.Stopwatch", Seeing)
+    Seeing.frames_ms.clear()
+    Seeing.others.clear()
+    return Seeing.frames_ms
+
+
+def test_only_frames_with_which_something_happens_are_seen(seen: list[float]) -> None:
+    retold(MARKED, STORY)
+    assert seen == [20.0, 220.0, 900.0, 1000.0, 1020.0, 1380.0]
+    assert Seeing.others == ["speech_start", "speech_end", "force_sent", "transcript"]
+
+
+def test_until_the_endpoint_is_near_a_second_shows_nothing(seen: list[float]) -> None:
+    far = [SpeechStart(0, START_MS, START_MS), SpeechEnd(0, 4900.0, 5000.0)]
+    retold(MARKED, [*far, *paced(6000)])
+    assert seen == [20.0, 220.0, 4900.0, 5000.0, 6000.0]
+    seen.clear()
+    retold(MARKED, [*far, *paced(6000, late_ns={60: 3 * MS, 130: 2 * MS, 170: 3 * MS + 1})])
+    assert seen == [20.0, 220.0, 1200.0, 3400.0, 4900.0, 5000.0, 6000.0]
+
+
+def test_late_frames_are_seen_and_from_then_on_how_far_time_has_come(seen: list[float]) -> None:
+    far = [SpeechStart(0, START_MS, START_MS), SpeechEnd(0, 4900.0, 5000.0)]
+    retold(MARKED, [*far, *paced(4000, late_ns={60: 20 * MS, 70: 20 * MS + 1, 80: 21 * MS})])
+    assert seen == [20.0, 220.0, 1400.0, 1600.0, 2000.0, 3000.0, 4000.0]
+
+
+def test_frames_at_whose_moments_the_watch_may_be_done_are_all_seen(seen: list[float]) -> None:
+    answered = [*SPEECH, *paced(1000), force(), forced_final(ZERO + MS, "good day")]
+    after = [frame(ZERO + n * FRAME, 1000 + n * 20.0) for n in range(1, 101)]
+    watch = retold(MARKED, [*answered, *after]).watch
+    assert seen == [20.0, 220.0, 900.0, 1000.0, *(1000 + n * 20.0 for n in range(1, 51))]
+    assert watch.done
+
+
+def test_the_frame_before_the_padding_is_seen(seen: list[float]) -> None:
+    frames = [replace(one, padding=one.audio_ms > 500) for one in paced(800)]
+    retold(MARKED, [*SPEECH, *frames])
+    assert seen == [20.0, 220.0, 500.0, 520.0]
+
+
+def test_where_speech_begins_has_to_be_known(seen: list[float]) -> None:
+    retold(MARKED, paced(200))
+    assert seen == [n * 20.0 for n in range(1, 11)]
+
+
+def test_the_very_first_frame_may_be_the_start_of_speech() -> None:
+    frames = paced(400, late_ns={3: MS})
+    word = partial(frames[1].at_ns - 1, "good")
+    story = [SpeechStart(0, 0.0, 64.0), SPEECH[1], *frames, word]
+    assert told(MARKED, story).reading().remarks == ()
+    assert retold(MARKED, story).replayed().reading.remarks == ()
+
+
+def test_only_the_first_start_and_the_first_end_of_speech_count() -> None:
+    frames = paced(1000, late_ns={3: MS})
+    word = partial(frames[11].at_ns + 1, "good")
+    more = [SpeechStart(0, 700.0, 700.0), SpeechEnd(0, 400.0, 500.0)]
+    story = [*SPEECH, *more, *frames, word, force(), forced_final(ZERO + MS, "good")]
+    replayed = retold(MARKED, story).replayed()
+    assert replayed.reading == told(MARKED, story).reading()
+    assert replayed.reading.remarks == ()
+    assert replayed.speech_end == SPEECH[1]
+    natural = [*story[:-2], partial(ZERO + 9, "day")]
+    assert retold(FALLBACK, natural).watch.zero_ns == ZERO
+
+
+EMPTY: Record = {
+    "k": FRAMES,
+    "t": ZERO,
+    "s": "s",
+    "count": 0,
+    "at_ns": b"",
+    "due_ns": b"",
+    "audio_ms": b"",
+    "padding": b"",
+}
+
+
+def test_a_record_of_no_frames_says_nothing() -> None:
+    records = recorded(STORY)
+    story = [*records[:2], EMPTY, *records[2:], EMPTY]
+    replayed = Retelling(MARKED, told_of(story)).replayed()
+    assert replayed.reading == told(MARKED, STORY).reading()
+    assert (replayed.first_sent_ns, replayed.sent_ns(5000.0)) == (ZERO - 980 * MS, None)
+
+
+def test_a_session_is_told_under_the_rule_of_then_or_another_one() -> None:
+    rule = {"flow": "forced", "final_rule": "marker"}
+    session = Recorded({"k": "session_started", "s": "s", "rule": rule}, tuple(recorded(STORY)))
+    assert retold_session(session)[0].reading.valid
+    impatient = replace(MARKED, patience_ns=100 * MS)
+    assert retold_session(session, impatient)[0].reading.verdict is Verdict.NO_FINAL
+
+
+def test_what_comes_when_the_grace_is_over_is_heard() -> None:
+    story = [*SPEECH, *paced(1000), partial(ZERO + FALLBACK.grace_ns + MS, "good")]
+    assert [one.text for one in retold(FALLBACK, story).replayed().transcripts or ()] == ["good"]
+
+
+def test_what_ends_the_watch_is_heard() -> None:
+    hasty = replace(MARKED, settle_ns=0)
+    replayed = retold(hasty, STORY).replayed()
+    assert [one.text for one in replayed.transcripts or ()] == ["good day"]
+    assert retold(hasty, STORY).watch.done
+
+
+def test_nothing_is_shown_once_the_watch_is_done(seen: list[float]) -> None:
+    closed = StreamClosed(ZERO + MS, 1000)
+    after = [frame(ZERO + n * FRAME, 1000 + n * 20.0) for n in range(1, 11)]
+    retelling = retold(
+        MARKED, [*SPEECH, *paced(1000), force(), closed, *after, final(ZERO * 2, "")]
+    )
+    assert seen == [20.0, 220.0, 900.0, 1000.0]
+    assert Seeing.others[-1] == "stream_closed"
+    assert retelling.told == 4
+
+
+def test_of_several_frames_the_first_may_have_gone_back() -> None:
+    close = [replace(one, at_ns=ZERO - SECOND + n) for n, one in enumerate(paced(400))]
+    back = [frame(ZERO - SECOND + 15, 420.0), frame(ZERO, 440.0)]
+    records = [*recorded([*SPEECH, *close]), *recorded(back)]
+    with pytest.raises(ValueError, match="time went back"):
+        Retelling(MARKED, told_of(records))
+
+
+def test_frames_count_from_the_moment_of_their_record() -> None:
+    frames = FrameColumns(ZERO - 100, [100, 100 + FRAME], [100, 100 + FRAME], [20.0, 40.0], 0)
+    retelling = Retelling(MARKED, [*SPEECH, frames, partial(ZERO + FRAME, "good")])
+    assert retelling.replayed().first_sent_ns == ZERO
+    late = FrameColumns(ZERO - 100, [FRAME, FRAME], [FRAME, FRAME], [60.0, 80.0], 0)
+    with pytest.raises(ValueError, match="time went back"):
+        Retelling(MARKED, [*SPEECH, frames, late])
 
 
 def dense(story: Sequence[Event]) -> list[Event]:

@@ -1475,3 +1475,12 @@ def test_drawn_stories_never_take_our_time_back() -> None:
     telling = Telling()
     moments = [telling.stamp(Tick(0), at_ns).at_ns for at_ns in (5, 3, 9)]
     assert moments == [5, 5, 9]
+
+
+def test_a_final_after_the_grace_takes_nothing_from_the_one_within_it() -> None:
+    story = [*spoken(), final(GRACE_OVER - 1, "good"), final(GRACE_OVER + 1, "day")]
+    reading = read(FALLBACK, story)
+    assert (reading.verdict, reading.final) == (
+        Verdict.NATURAL_FINAL,
+        Answer("good", GRACE_OVER - 1),
+    )

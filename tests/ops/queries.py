@@ -78,6 +78,6 @@ def _below(node: object) -> Iterator[object]:
 
 def _series(node: object) -> Iterator[str]:
     if isinstance(node, promql_parser.VectorSelector):
-        yield node.name
+        yield node.name or ""
     for part in _below(node):
         yield from _series(part)

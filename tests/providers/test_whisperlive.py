@@ -101,7 +101,7 @@ def test_a_full_server_says_when_to_come_back(minutes: object, retry_after_s: fl
 
 
 def test_a_session_that_is_over_before_its_end_is_a_failure() -> None:
-    over = {"uid": "u", "message": "DISCONNECT"}
+    over: dict[str, object] = {"uid": "u", "message": "DISCONNECT"}
     assert refused(WhisperLive(Options()), over).kind is FaultKind.TIMEOUT
     codec = WhisperLive(Options())
     assert list(codec.finish()) == [b"END_OF_AUDIO"]

@@ -69,7 +69,7 @@ class Box:
             errors="replace",
             check=False,
             timeout=240,
-            env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8"},
+            env={"PATH": "/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8"},
         )
         if check and done.returncode != 0:
             raise AssertionError(f"{command}: {done.returncode}\n{done.stdout}\n{done.stderr}")

@@ -1,4 +1,4 @@
-"""``python -m tests.systemd.needed`` says what is missing to boot a container, and how to get it."""
+"""``python -m tests.systemd.needed`` says what is missing to boot a container here."""
 
 import sys
 
