@@ -90,7 +90,7 @@ def collect_when_idle(*, idle: bool) -> None:
 def give_back_memory() -> None:
     """Let the system have what the C library has kept for later; some milliseconds, any thread.
 
-    Reading and surveying clips takes tens of megabytes for a moment, of which every page would stay.
+    Reading and surveying clips takes tens of megabytes for a moment, and all of it would stay.
     """
     try:
         trim = ctypes.CDLL(None).malloc_trim

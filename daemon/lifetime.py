@@ -21,6 +21,7 @@ from daemon.errors import UserError
 from daemon.host_setup import give_back_memory
 from daemon.notify import Notifier
 from daemon.plan import Plan, configured_plan
+from daemon.planner import planned_apart
 from daemon.selftest.repeat import keep_tested
 from daemon.service import Service, keep_alive_mark, leave_alive_mark
 from daemon.small_file import replace_file
@@ -87,7 +88,7 @@ async def measure(args: argparse.Namespace, plan: Plan, recording: Recording) ->
     notifier = Notifier(os.environ)
     treasury = Treasury(directory, recording.log)
     path = str(args.config or "built-in")
-    service = Service(partial(plan_for, args), path, recording, notifier, treasury)
+    service = Service(partial(planned_apart, args), path, recording, notifier, treasury)
     missed_since_ns = _last_alive(directory / ALIVE)
     build = {**build_labels(), "config_path": path}
     recording.put({"k": "process_started", "t": now_ns(), **build})

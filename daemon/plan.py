@@ -367,7 +367,7 @@ def known_error(settings: Settings) -> KnownError:
     """What is known of this host's own error, for as many streams as are measured at once."""
     return KnownError(
         directory=settings.journal.directory.absolute(),
-        streams=settings.daemon.parallel * settings.daemon.workers,
+        streams=max(settings.daemon.parallel * settings.daemon.workers, settings.daemon.jobs),
         fingerprint=fingerprint(),
         wall_ns=wall_ns,
     )

@@ -8,7 +8,7 @@ What outlives a generation: the exporter process, this process's bench, the mone
 of providers that refused us, and what is running.
 """
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,13 +68,13 @@ class Service:
 
     def __init__(
         self,
-        reread: Callable[[], Plan],
+        reread: Callable[[], Awaitable[Plan]],
         path: str,
         recording: Recording,
         notifier: Notifier,
         treasury: Treasury,
     ) -> None:
-        """``reread`` reads the configuration at ``path`` again, in a thread; it may take a while.
+        """``reread`` reads the configuration at ``path`` again; it may take a while.
 
         It raises UserError for a configuration that cannot be taken.
         """
@@ -128,13 +128,13 @@ class Service:
     async def _reload(self, asked: int) -> None:
         """Read the configuration again and take it, if it is without mistakes.
 
-        Clips are read and surveyed in a thread, an ordinary one: what is being measured goes on
-        meanwhile. ``asked``: how often that was asked for over HTTP before.
+        Clips are read and surveyed elsewhere: what is being measured goes on meanwhile. ``asked``:
+        how often that was asked for over HTTP before.
         """
         if not self.ending:
             self._notifier.reloading(now_ns())
         try:
-            plan = await trio.to_thread.run_sync(self._reread, abandon_on_cancel=True)
+            plan = await self._reread()
             self._require_same_process(plan)
             if self.ending:
                 raise UserError("the program is ending")

@@ -58,7 +58,8 @@ def run(args: argparse.Namespace) -> int:
 
     settings = read_settings(args.config)
     directory = (args.journal or settings.journal.directory).expanduser().absolute()
-    streams = args.streams or settings.daemon.parallel * settings.daemon.workers
+    section = settings.daemon
+    streams = args.streams or max(section.parallel * section.workers, section.jobs)
     result = trio.run(_tested, streams, clock=HostClock())
     if result is None:
         raise KeyboardInterrupt

@@ -28,6 +28,7 @@ from daemon.schedule import Every, Job, TimesADay
 from measure.records import SECOND
 from providers.codec import Options
 from providers.deepgram import Deepgram
+from tests.daemon.bench import clip_of
 from tests.daemon.several import recording
 
 DEEPGRAM, GLADIA = "deepgram/nova-3", "gladia/solaria-1"
@@ -116,8 +117,15 @@ def test_by_turns_all_clips_come_equally_often(clips: int, first_s: int, runs: i
 def test_a_run_is_expected_to_cost_its_longest_clips_and_the_silence_behind_them() -> None:
     priced = {"name": DEEPGRAM, "price_usd_per_1000_min": 60.0}
     made = plan(DEEPGRAM, model=[priced], schedule=[schedule(clips=2)])
+    longer = tuple(
+        replace(
+            one, clip=replace(clip_of(1.0 + nth % 5), name=one.clip.name, corpus=one.clip.corpus)
+        )
+        for nth, one in enumerate(made.recordings)
+    )
+    made = replace(made, recordings=longer)
     assert [one.cost_usd for one in assignments_of(made)] == [
-        pytest.approx(cost_usd(2 * (1.0 + TRAILING_S), 60.0))
+        pytest.approx(cost_usd(5.0 + 4.0 + 2 * TRAILING_S, 60.0))
     ] * 2
 
 

@@ -21,13 +21,14 @@ from daemon.reporting import (
 from daemon.rescoring import told_under
 from exporters.report_table import Chapter, Estimate, Line, PriceTag
 from measure.definitions import METHOD
-from measure.events import Event, Tick, Transcript
-from measure.records import MS, SECOND, Endpoint
+from measure.events import Event, Tick
+from measure.records import MS, Endpoint
+from measure.replay import Recorded
 from scoring.interval import Interval
 from scoring.profiles import PROFILES, Profile
 from scoring.rejoin import part_name
 from scoring.signature import parsed
-from tests.measure.stories import MARKED, ZERO, forced_final
+from tests.measure.stories import DEADLINE, MARKED, ZERO, forced_final, partial
 from tests.measure.stories import forced as forced_story
 from tests.measure.test_definitions import recorded
 
@@ -355,13 +356,20 @@ def test_every_session_is_counted_once(samples: list[Sample]) -> None:
     assert sum(one.answered + one.failed + one.voided for one in corpus.lines) == len(samples)
 
 
-def taken(*events: Event, reference: str | None = "good", clip: str = "day") -> Sample:
-    """The sample of one story."""
-    session = recorded(MARKED, forced_story(*events))
-    session.started.update(
-        run_id="r", model="a/b", dataset="files", clip=clip, reference=reference, signature="s",
-        audio_ms=1000.0, wall_unix_ns=5,
-    )  # fmt: skip
+def told_session(*events: Event, clip: str = "day", reference: str | None = "good") -> Recorded:
+    """A recorded session in which these happened, before zero and after it."""
+    before = [event for event in events if event.at_ns <= ZERO]
+    after = [event for event in events if event.at_ns > ZERO]
+    session = recorded(MARKED, [*forced_story(*before), *after])
+    names = {"run_id": "r", "model": "a/b", "dataset": "files", "signature": "s"}
+    numbers = {"audio_ms": 1000.0, "wall_unix_ns": 5}
+    session.started.update({**names, **numbers, "clip": clip, "reference": reference})
+    return session
+
+
+def taken(*events: Event, clip: str = "day", reference: str | None = "good") -> Sample:
+    """Its sample."""
+    session = told_session(*events, clip=clip, reference=reference)
     (sample,) = samples_of(session, told_under(session, {}), METHOD)
     return sample
 
@@ -374,15 +382,13 @@ def test_what_was_final_before_zero_is_published_as_zero() -> None:
 
 
 def test_a_session_that_failed_has_no_first_partial_and_no_text() -> None:
-    failed = taken(Transcript(ZERO + 30 * MS, "good", False), Tick(ZERO + 60 * SECOND))
-    assert (failed.valid, failed.voided) == (False, False)
+    failed = taken(partial(ZERO + 30 * MS, "good"), Tick(DEADLINE))
+    assert (failed.valid, failed.voided, failed.verdict) == (False, False, "no_final")
     assert (failed.first_partial_ms, failed.first_partial_text, failed.text) == (None, None, None)
 
 
 def test_a_first_partial_counts_from_zero() -> None:
-    found = taken(
-        Transcript(ZERO + 30 * MS, "good", False), forced_final(ZERO + 90 * MS, "good day")
-    )
+    found = taken(partial(ZERO + 30 * MS, "good"), forced_final(ZERO + 90 * MS, "good day"))
     assert (found.first_partial_ms, found.first_partial_text) == (30.0, "good")
 
 
@@ -393,11 +399,7 @@ def test_a_recording_with_a_reference_of_its_own_is_no_part_whatever_its_name() 
 
 
 def test_a_reference_does_not_say_where_turns_begin() -> None:
-    session = recorded(MARKED, forced_story(forced_final(ZERO + 40 * MS, "good")))
-    session.started.update(
-        run_id="r", model="a/b", dataset="files", clip="day", reference="good", signature="s",
-        audio_ms=1000.0, wall_unix_ns=5,
-    )  # fmt: skip
+    session = told_session(forced_final(ZERO + 40 * MS, "good"))
     (turn,) = told_under(session, {})
     of_many = replace(turn, rule=replace(turn.rule, endpoint=Endpoint.EVERY))
     references = [one.reference for one in samples_of(session, [turn, of_many], METHOD)]

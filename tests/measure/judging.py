@@ -6,6 +6,7 @@ the modules that are loaded already and only the tests that call it are run, qui
 something else was changed, all modules are loaded again. What was judged before is remembered.
 """
 
+import gc
 import importlib.abc
 import importlib.machinery
 import importlib.util
@@ -95,6 +96,9 @@ class _Rehearsal:
         self._mutants = mutants
         self._courts = courts
         self._callers: dict[tuple[str, str], list[pytest.Item]] = defaultdict(list)
+
+    def pytest_configure(self, config: pytest.Config) -> None:
+        config.option.tbstyle = "native"  # nobody reads it, and it is the quickest
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         for item in session.items:
@@ -204,6 +208,8 @@ class _Courts:
     def judge(self, mutants: Sequence[Mutant], judge: Callable[[Mutant], int]) -> None:
         """Remembers what ``judge`` says of each, but RELOAD."""
         running: dict[int, Mutant] = {}
+        gc.collect()
+        gc.freeze()  # or each process would copy all that is loaded, only to look for garbage
         for number, mutant in enumerate(mutants, start=1):
             running[_fork(lambda mutant=mutant: judge(mutant))] = mutant  # type: ignore[misc]
             if len(running) >= self._at_once:
@@ -294,7 +300,7 @@ def _reloaded(mutant: Mutant, courts: _Courts, seconds: dict[str, float]) -> int
         del sys.modules[name]
     sys.meta_path.insert(0, _Planted(mutant))
     for file in sorted(files, key=lambda file: (-courts.kills(mutant, file), files[file])):
-        if pytest.main([*ARGUMENTS, file]) != 0:
+        if pytest.main([*ARGUMENTS, "--tb=native", file]) != 0:
             courts.say(mutant, file)
             return KILLED
     return SURVIVED

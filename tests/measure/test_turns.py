@@ -738,37 +738,6 @@ def test_no_word_is_given_to_two_turns(told_of: tuple[Rule, list[Event]]) -> Non
     assert sum(one.partials for one in counts) <= partials
 
 
-@given(two_turns())
-def test_a_turn_that_may_be_published_has_as_many_answers_before_it_as_it_needs(
-    told_of: tuple[Rule, list[Event]],
-) -> None:
-    """Where answers are marked and in order, the nth answers the nth force."""
-    rule, story = told_of
-    turns = fed(rule, story)
-    if rule.final_rule not in (MARKED.final_rule, ITEM.final_rule) or len(turns.begun) < 2:
-        return
-    zero_ns = turns.begun[0].reading().zero_ns or 0
-    second_ns = turns.begun[1].reading().zero_ns
-    forces = [number for number, event in enumerate(story) if event.kind == "force_sent"]
-    answers = [
-        event
-        for event in story[forces[0] :]
-        if isinstance(event, Transcript) and event.final and event.forced is True
-    ]
-    two = turns.begun[1].reading()
-    if (
-        not two.valid
-        or second_ns is None
-        or two.final is None
-        or two.verdict is not (Verdict.FORCED_FINAL)
-    ):
-        return
-    one = turns.begun[0].reading()
-    before = [event for event in answers if event.at_ns <= second_ns]
-    assert before or one.verdict is Verdict.ALREADY_FINAL
-    assert two.final.at_ns >= second_ns > zero_ns
-
-
 @given(two_turns(), st.data())
 def test_ticks_change_no_turn(told_of: tuple[Rule, list[Event]], data: st.DataObject) -> None:
     rule, story = told_of

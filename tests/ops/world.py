@@ -71,14 +71,15 @@ provider = "gladia"
 text = "{HEARD}"
 end_ms = 3400
 [faults]
-connections = {[number for at in range(7, 2000, 8) for number in (at, at + 1)]}
+connections = {[number for at in range(7, 2000, 10) for number in range(at, at + 4)]}
 [faults.hang_up]
 at = "audio"
 audio_ms = 1500
 code = 1011
 """,
 }
-"""What each fake does; one session of four fails at the second (it takes two connections)."""
+"""What each fake does. At the second each session takes two connections, and two of five fail, or
+at least one."""
 
 
 def missing() -> list[str]:

@@ -147,14 +147,15 @@ def _judge(
     records, lines = world.records(), world.lines
     kills = sum(wrong.what == "exporter_is_killed" for wrong in world.wrongs)
     unproven = 0
-    for name, prove in {
+    proofs: dict[str, Callable[[], str]] = {
         "acknowledged": lambda: proof.nothing_acknowledged_is_lost(records, lines),
         "losses": lambda: proof.losses_are_those_of_killed_exporters(records, kills),
         "disturbed": lambda: proof.the_disturbed_are_marked(records, world.wrongs),
         "level": lambda: proof.memory_and_files_are_level(samples),
         "schedule": lambda: proof.runs_follow_the_schedule(records),
         "end": lambda: _ended(code, world.plain),
-    }.items():
+    }
+    for name, prove in proofs.items():
         try:
             _line(name, prove())
         except proof.Unproven as error:

@@ -86,7 +86,7 @@ def test_only_the_measuring_thread_and_the_sentinel_are_real_time(booted: Box) -
     if lent:  # a container that may not lift limits: what a drop-in gives, the sentinel has not
         drop_in(booted, "timed", _LENT)
     booted.run("systemctl", "start", unit)
-    booted.run("systemctl", "reload", unit)  # whose thread is an ordinary one
+    booted.run("systemctl", "reload", unit)  # what reads the file is an ordinary process
     booted.until("it is taken", lambda: "configuration_taken" in booted.events(unit))
     pid = booted.main_pid(unit)
     threads = booted.says("ps", "-L", "-o", "cls=,lwp=,comm=", "-p", str(pid)).splitlines()
