@@ -14,6 +14,7 @@ from measure.records import AudioClip, Rule
 from measure.wire import Record
 from pacer.pace import Pacer
 from providers.codec import Codec, Message
+from scoring.rejoin import Call
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,8 @@ class Order:
     """What its provider is paid; None where nobody has said."""
     earlier: tuple[Speech, ...] = ()
     """Where every end of speech is an endpoint: the speech before ``speech``, in its order."""
+    call: Call | None = None
+    """The whole that the clip is a part of."""
 
     @property
     def turns(self) -> tuple[Speech, ...]:

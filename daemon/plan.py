@@ -161,6 +161,7 @@ class Plan:
             clip=clip,
             speech=recording.turns[-1] if recording.turns else None,
             earlier=recording.turns[:-1],
+            call=recording.call,
             rule=target.rule,
             signature=str(self.signature(target.rule, clip.corpus)),
             connect_s=self.settings.timeouts.connect_s,

@@ -459,6 +459,7 @@ class _Session:
             "signature": order.signature,
             "price_usd_per_1000_min": order.price_usd_per_1000_min,
             **_part_fields(clip),
+            **({} if order.call is None else {"call_reference": order.call.reference}),
         }
 
 

@@ -121,8 +121,8 @@ class _Reader:
             return self._take(size)
         if kind == _TEXT:
             return self._text(size)
-        if layers == 0 or size > len(self._message) - self._at:  # each item takes a byte at least
-            raise no_sense("a MessagePack message that is too deep or cut off")
+        if layers == 0:
+            raise no_sense("a MessagePack message that is too deep")
         value: Callable[[], object] = lambda: self.value(layers - 1)  # noqa: E731
         if kind == _LIST:
             return [value() for _ in range(size)]

@@ -1,7 +1,8 @@
 """Sessions against scripted fakes, in virtual time: what was measured, recorded and heard."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import TypeVar
 
 import trio
@@ -13,6 +14,7 @@ from daemon.session import measure_once
 from measure.events import Event, FrameSent
 from measure.measurement import Measurement
 from measure.records import MS, Reading, Rule
+from pacer.pace import Pacer, Prepare, Step
 from providers.codec import Codec, Facts, Options
 from providers.deepgram import Deepgram
 from tests.daemon.bench import ListRecorder, bench_of, memory_dial, order_of
@@ -91,6 +93,24 @@ async def measured(
     return (await all_measured([(fake, order or ordered())], watchman=watchman))[0]
 
 
+class Holding(Pacer):
+    """Another pacer, whose steps of one stream are held up before they are taken."""
+
+    def __init__(self, pacer: Pacer, hold: Callable[[float], None]) -> None:
+        self._pacer = pacer
+        self._hold = hold
+
+    async def play(self, step: Step, prepare: Prepare | None = None) -> None:
+        """``hold`` is called with the place in the audio where each 20 ms end."""
+        places_ms = count(20.0, 20.0)
+
+        def held(due_ns: int) -> bool:
+            self._hold(next(places_ms))
+            return step(due_ns)
+
+        await self._pacer.play(held, prepare)
+
+
 async def all_measured(
     pairs: Sequence[tuple[Fake, Order]], *, watchman: Watchman | None = None, at_once: bool = False
 ) -> list[Session]:
@@ -106,6 +126,8 @@ async def all_measured(
                 recorder = ListRecorder()
                 theirs = replace(bench.open_link, dial=memory_dial([fake], world))  # type: ignore[type-var]
                 own = replace(bench, recorder=recorder, open_link=theirs)
+                if (hold := getattr(order.codec, "hold", None)) is not None:
+                    own = replace(own, pacer=Holding(bench.pacer, hold))
                 started_s = trio.current_time()
                 measurement = await measure_once(order, own)
                 took_s = trio.current_time() - started_s

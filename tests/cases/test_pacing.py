@@ -11,8 +11,8 @@ from trio.testing import MockClock
 from daemon.fakes import FakeDeepgram, Faults, Line, Script
 from daemon.order import Order
 from measure.events import Connected, ForceSent
-from measure.records import MS, Frame, Verdict
-from providers.codec import AudioFormat, Message, Options
+from measure.records import MS, Verdict
+from providers.codec import AudioFormat, Options
 from providers.deepgram import Deepgram
 from tests.cases.sessions import Session, all_measured, deepgram_as, measured, near, ordered
 from tests.daemon.bench import SPEECH, clip_of
@@ -26,16 +26,16 @@ HOLDUPS_S = (0.004, 0.011, 0.007, 0.013, 0.002)
 
 
 class Busy(Deepgram):
-    """The host is busy with something else just when some of its frames are due."""
+    """The host is busy with something else just when some frames of this stream are due."""
 
     def __init__(self, clock: MockClock, holdups_s: dict[float, float]) -> None:
         super().__init__(Options())
         self._clock = clock
         self._holdups_s = holdups_s
 
-    def audio(self, frame: Frame) -> Message:
-        self._clock.jump(self._holdups_s.get(frame.audio_ms, 0.0))
-        return super().audio(frame)
+    def hold(self, audio_ms: float) -> None:
+        """Called when the frame that ends there is due."""
+        self._clock.jump(self._holdups_s.get(audio_ms, 0.0))
 
 
 OFTEN = {

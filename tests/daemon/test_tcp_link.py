@@ -7,6 +7,7 @@ from functools import partial
 
 import pytest
 import trio
+import trio.testing
 import trustme
 
 from daemon.clock import HostClock, host_now_ns, wall_ns
@@ -303,6 +304,39 @@ async def test_a_message_without_end_is_not_kept_for_ever() -> None:
     link = link_with(*[b"x" * (MAX_MESSAGE_BYTES // 2 + 1)] * 3, cut=lambda come: None)
     with pytest.raises(WireClosed, match="more than"):
         await link.receive()
+
+
+class Quiet(trio.abc.HalfCloseableStream):
+    """A lane whose other side ends its half as soon as we have ended ours."""
+
+    def __init__(self) -> None:
+        self._ended = trio.Event()
+        self.closed = False
+
+    async def send_eof(self) -> None:
+        await trio.lowlevel.checkpoint()
+        self._ended.set()
+
+    async def receive_some(self, max_bytes: int | None = None) -> bytes:
+        await self._ended.wait()
+        return b""
+
+    def close(self) -> None:
+        self.closed = True
+
+    async def send_all(self, data: bytes | bytearray | memoryview) -> None: ...
+    async def wait_send_all_might_not_block(self) -> None: ...
+    async def aclose(self) -> None: ...
+
+
+async def test_an_orderly_end_takes_no_longer_than_the_other_side(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    lane = Quiet()
+    connected = Connected(0, None, None, 0, None, 0, "memory")
+    await TcpLink(lane, lines, connected, lambda: 0).close()  # type: ignore[arg-type]  # as above
+    assert lane.closed
+    assert trio.current_time() == 0.0
 
 
 # Whole measurements in virtual time

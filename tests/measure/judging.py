@@ -19,13 +19,14 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
+from itertools import count
 from types import CodeType, FrameType, FunctionType, ModuleType
 
 import pytest
 from _pytest.runner import runtestprotocol
 from hypothesis import Phase, settings
 
-from tests.measure.planting import Mutant
+from tests.measure.planting import Key, Mutant
 from tests.measure.remembering import ROOT, Memory
 
 HEART = str(ROOT / "measure") + os.sep
@@ -38,8 +39,8 @@ RELOADED_S = 120
 """where everything is loaded again, so much for all tests."""
 MEMORY_BYTES = 4 << 30
 """It may fill the memory as well."""
-WATCHED_S = 0.5
-"""What a law calls it calls soon; to watch it for longer takes too long."""
+WATCHED = 100_000
+"""What a law calls it calls among its first calls; to watch all of them takes too long."""
 PROFILE = "mutants-judged"
 EXAMPLES = 25
 """Of each law: what is killed at all is killed soon, and what survives has to run through all."""
@@ -112,10 +113,11 @@ class _Rehearsal:
     def _rehearse(self, item: pytest.Item) -> None:
         called: set[CodeType] = set()
         started_s = time.process_time()
+        calls = count()
 
         def note(frame: FrameType, _event: str, _: object) -> None:
             called.add(frame.f_code)
-            if time.process_time() - started_s > WATCHED_S:
+            if next(calls) > WATCHED:
                 sys.settrace(None)
 
         sys.settrace(note)
@@ -200,6 +202,7 @@ class _Courts:
         self.told = told
         self._at_once = at_once
         self._memory = memory
+        self._killers: dict[Key, str] = {}
         self._kills: Counter[tuple[str, str, str]] = Counter()
         """How many mutants of a function a test has killed: it is asked first about the next."""
         self._heard, self._say = os.pipe()
@@ -235,7 +238,8 @@ class _Courts:
         self._take_kills()
         if outcome == RELOAD:
             return
-        self._memory.keep(mutant, SURVIVED if outcome == SURVIVED else KILLED)
+        killer = self._killers.get(mutant.key) if outcome == KILLED else None
+        self._memory.keep(mutant, SURVIVED if outcome == SURVIVED else KILLED, killer)
         if outcome == SURVIVED:
             self.told(f"survived: {mutant}")
         if outcome < 0:
@@ -251,7 +255,7 @@ class _Courts:
             return
         for file, where, change, test in map(json.loads, lines):
             self._kills[file, where, test] += 1
-            self._memory.keep_killer(" ".join((file, where, change)), test)
+            self._killers[file, where, change] = test
 
 
 def _fork(judge: Callable[[], int]) -> int:

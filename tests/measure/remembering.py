@@ -1,4 +1,8 @@
-"""What was judged before: a mutant under the same heart and the same tests is not judged again."""
+"""What was judged before: a mutant is not judged again while nothing that decides has changed.
+
+For one that survived that is the heart and all tests; for one that was killed, the heart and the
+file of the test that killed it.
+"""
 
 import hashlib
 import json
@@ -14,28 +18,32 @@ SAVED_EVERY = 20
 
 
 class Memory:
-    """Outcomes, each valid while nothing it could depend on has changed; and which test killed."""
+    """Outcomes, each under a digest of all that decided it; and which test killed."""
 
     def __init__(self, path: Path = KEPT) -> None:
         self._path = path
         kept = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
         self._outcomes: dict[str, int] = kept.get("outcomes", {})
         self._killers: dict[str, str] = kept.get("killers", {})
-        self._around: dict[str, str] = {}
+        self._around: dict[tuple[str, str | None], str] = {}
 
     def outcome(self, mutant: Mutant) -> int | None:
         """What came out, if all is as it was then."""
-        return self._outcomes.get(self._digest(mutant))
+        of_all = self._outcomes.get(self._digest(mutant, None))
+        killer = self._killers.get(_name(mutant))
+        if of_all is not None or killer is None:
+            return of_all
+        return self._outcomes.get(self._digest(mutant, _file_of(killer)))
 
     def killer(self, mutant: Mutant) -> str | None:
         """The test that killed it last, or one like it: it may well do so again."""
         return self._killers.get(_name(mutant))
 
-    def keep_killer(self, name: str, test: str) -> None:
-        self._killers[name] = test
-
-    def keep(self, mutant: Mutant, outcome: int) -> None:
-        self._outcomes[self._digest(mutant)] = outcome
+    def keep(self, mutant: Mutant, outcome: int, test: str | None) -> None:
+        """``test`` is the one that killed it, where one did."""
+        if test is not None:
+            self._killers[_name(mutant)] = test
+        self._outcomes[self._digest(mutant, _file_of(test) if test else None)] = outcome
         if len(self._outcomes) % SAVED_EVERY == 0:
             self.save()
 
@@ -46,22 +54,31 @@ class Memory:
         new.write_text(json.dumps(kept, indent=0), encoding="utf-8")
         new.replace(self._path)
 
-    def _digest(self, mutant: Mutant) -> str:
-        if mutant.file not in self._around:
-            self._around[mutant.file] = _digest(_around(mutant.file))
-        return _digest([self._around[mutant.file], *mutant.key, mutant.source])
+    def _digest(self, mutant: Mutant, tests: str | None) -> str:
+        place = mutant.file, tests
+        if place not in self._around:
+            self._around[place] = _digest(_around(*place))
+        return _digest([self._around[place], *mutant.key, mutant.source])
 
 
 def _name(mutant: Mutant) -> str:
     return " ".join(mutant.key)
 
 
-def _around(file: str) -> Iterable[str]:
-    """All that may decide about a mutant of ``file``, but that file."""
+def _file_of(test: str) -> str:
+    return test.partition("::")[0]
+
+
+def _around(file: str, tests: str | None) -> Iterable[str]:
+    """All that may decide about a mutant of ``file``, but that file; of the tests only ``tests``.
+
+    Files of tests know nothing of one another.
+    """
     heart = ROOT / "measure"
     yield sys.version
     for path in sorted([*heart.rglob("*.py"), *(ROOT / "tests" / "measure").glob("*.py")]):
-        if path != heart / file:
+        other = tests is not None and path.name.startswith("test_") and path != ROOT / tests
+        if path != heart / file and not other:
             yield f"{path.relative_to(ROOT)}\n{path.read_text(encoding='utf-8')}"
 
 

@@ -36,7 +36,9 @@ from measure.events import (
 )
 from measure.faults import Fault, FaultKind, Whose
 from measure.records import MS, SECOND, FinalRule, Flow, ForceAt, Reading, Rule
+from measure.replay import Recorded
 from measure.stopwatch import Stopwatch
+from measure.wire import Record, Recorder
 
 ZERO = 100 * SECOND
 START_MS = 200.0
@@ -118,6 +120,17 @@ def forced(*before: Event) -> list[Event]:
 def closing(*before: Event) -> list[Event]:
     """The same, but the end of the stream has been announced."""
     return [*spoken(*before), finish()]
+
+
+def recorded(rule: Rule, story: Iterable[Event]) -> Recorded:
+    """The same as it lies in the journal."""
+    records: list[Record] = []
+    recorder = Recorder("s", records.append)
+    for event in story:
+        recorder.note(event)
+    recorder.flush()
+    names = {name: getattr(rule, name) for name in rule.__dataclass_fields__}
+    return Recorded({"k": "session_started", "s": "s", "rule": names}, tuple(records))
 
 
 # Any story.

@@ -21,8 +21,6 @@ from measure.events import (
     Tick,
 )
 from measure.records import MS, OUR_FAULT, Endpoint, Rule
-from measure.replay import Recorded
-from measure.wire import Record, Recorder
 from measure.words import ReadWords, Word, Words
 from tests.measure.stories import (
     ACKED,
@@ -40,6 +38,7 @@ from tests.measure.stories import (
     later,
     partial,
     read,
+    recorded,
     rules,
     stories,
 )
@@ -344,16 +343,6 @@ def test_what_was_our_own_fault_has_no_value_under_any_definition(name: str) -> 
     late = [force(late_ns=21 * MS) if event == force() else event for event in story]
     assert missing(name, late) == "harness_late"
     assert missing(name, [*paced()[:-1], Cancelled(ZERO)]) == "cancelled"
-
-
-def recorded(rule: Rule, story: Iterable[Event]) -> Recorded:
-    records: list[Record] = []
-    recorder = Recorder("s", records.append)
-    for event in story:
-        recorder.note(event)
-    recorder.flush()
-    names = {name: getattr(rule, name) for name in rule.__dataclass_fields__}
-    return Recorded({"k": "session_started", "s": "s", "rule": names}, tuple(records))
 
 
 def test_each_turn_of_a_stream_has_a_value_where_every_end_counts() -> None:

@@ -19,12 +19,12 @@ from tests.measure.stories import (
     forced,
     forced_final,
     partial,
+    recorded,
     rules,
     spoken,
     stories,
     told,
 )
-from tests.measure.test_definitions import recorded
 
 ANSWERED = [
     *forced(),

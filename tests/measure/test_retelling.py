@@ -398,7 +398,7 @@ def sessions(draw: st.DrawFn) -> tuple[Rule, list[Event]]:
     return rule, [event for _, event in sorted(told, key=lambda one: one[0])]
 
 
-@settings(max_examples=300)
+@settings(max_examples=3 * settings().max_examples)
 @given(sessions(), st.sampled_from([1, 3, 7, 50, 100]))
 def test_a_paced_session_is_read_as_the_stopwatch_reads_it(
     session: tuple[Rule, list[Event]], batch: int
