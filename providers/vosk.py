@@ -38,7 +38,7 @@ class Vosk(JsonCodec):
         prompt="phrase_list: a grammar, nothing else is ever heard",
         sources=(
             Source("alphacep/vosk-server: websocket/asr_server.py", "2026"),
-            Source("vosk-server in use: which images know reset", "2026"),
+            Source("a public client of it, on published images without reset", "2026"),
         ),
         why="reset makes final what was heard, and the stream goes on. No reply says what it is "
         "the reply to, so the next final answers; a natural one on its way is taken for it.",

@@ -128,6 +128,23 @@ def test_a_session_that_runs_at_a_reload_ends_under_its_own_plan(tmp_path: Path)
     tell(tmp_path, story)
 
 
+def test_a_run_that_the_new_plan_no_longer_has_ends_after_its_session(tmp_path: Path) -> None:
+    async def story(here: Serving) -> None:
+        clips = "".join(f'[[clip]]\npath = "words.wav"\nname = "{nth}"\n' for nth in range(29))
+        here.configure(here.one, more=clips)
+        await here.start()
+        await until(lambda: any(visit.audio_bytes for visit in here.deepgram.visits))
+        here.configure(model("gladia/solaria-1", here.urls[1]), more=clips)
+        assert (await here.ask("/-/reload", "POST")).status_code == 200
+        ended = await here.tells("run_finished")
+        assert ended["models"] == ["deepgram/nova-3"]
+        assert not ended["complete"]
+        assert ended["sessions"] < 30
+        assert ended["failures"] == 0
+
+    tell(tmp_path, story)
+
+
 def test_many_reloads_at_once_are_taken_one_after_the_other_and_the_last_file_counts(
     tmp_path: Path,
 ) -> None:

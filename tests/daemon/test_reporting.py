@@ -28,9 +28,8 @@ from scoring.interval import Interval
 from scoring.profiles import PROFILES, Profile
 from scoring.rejoin import part_name
 from scoring.signature import parsed
-from tests.measure.stories import DEADLINE, MARKED, ZERO, forced_final, partial
+from tests.measure.stories import DEADLINE, MARKED, ZERO, forced_final, partial, recorded
 from tests.measure.stories import forced as forced_story
-from tests.measure.test_definitions import recorded
 
 SIGNATURE = (
     "speechbench 0.1.0 | norm old 1 | rule forced g2 | corpus calls 11112222 | host a | "

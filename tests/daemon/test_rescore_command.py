@@ -27,9 +27,8 @@ from tests.daemon.bench import order_of
 from tests.daemon.rescore_journals import FINAL_MS, forced, journalled, measured, natural
 from tests.daemon.rescore_speed import journal_of
 from tests.daemon.test_session import FAULTS
-from tests.measure.stories import MARKED, ZERO, forced_final
+from tests.measure.stories import MARKED, ZERO, forced_final, recorded
 from tests.measure.stories import forced as forced_story
-from tests.measure.test_definitions import recorded
 
 SPLIT = Faults(split_final=2)
 """The second piece of the final comes 50 ms after the first."""

@@ -1,4 +1,4 @@
-"""Every model of the catalogue keeps what every codec promises: one new line gets the whole suite."""
+"""Every model of the catalogue keeps what every codec promises: one line gets the whole suite."""
 
 from pathlib import Path
 
