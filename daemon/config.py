@@ -43,7 +43,7 @@ CONFIG_EXIT_CODE = 78
 DEFAULT_SCHEDULE = "interval"
 """The name of the schedule where the file has none."""
 
-ADDRESSES = ("ws://", "wss://", "http://", "https://", "tcp://", "grpc://", "grpcs://")
+ADDRESSES = ("ws://", "wss://", "http://", "https://", "tcp://", "tcps://", "grpc://", "grpcs://")
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 
 

@@ -17,6 +17,7 @@ from daemon.fakes.script import (
 )
 from measure.faults import FaultKind, Whose
 from measure.records import Flow, Verdict
+from providers.codec import Transport
 
 HARNESS = (Verdict.HARNESS_ERROR, Verdict.HARNESS_LATE, Verdict.HARNESS_STALLED)
 GONE = (Verdict.CONNECTION_LOST, Verdict.PROVIDER_ERROR, Verdict.NETWORK_ERROR)
@@ -43,6 +44,8 @@ REFUSALS = {
 
 
 def _refusals(subject: Subject) -> str:
+    if facts_of(subject).transport is Transport.TCP:
+        raise Skipped("no HTTP is spoken there")
     for status, kind in REFUSALS.items():
         done = performed(subject, faults=Faults(refusal=Refusal(status, retry_after_s=17)))
         fault = done.reading.fault

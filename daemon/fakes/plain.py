@@ -17,6 +17,7 @@ import trio.testing
 
 from daemon.clock import now_ns
 from daemon.conformance.memory import MemoryLane
+from daemon.conformance.opens_itself import OpensItself
 from daemon.conformance.talker import Talker, Talking, TalkingFake, _Plain
 from daemon.dial import WebsocketUrl
 from daemon.fakes.script import Faults, Pieces
@@ -84,7 +85,7 @@ class PlainSocket:
         self._visit.end()
 
 
-class PlainFake(TalkingFake):
+class PlainFake(TalkingFake, OpensItself):
     """One provider that is spoken to without HTTP: the first byte is its own protocol's."""
 
     scheme = "tcp"

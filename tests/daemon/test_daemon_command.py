@@ -122,8 +122,10 @@ def test_a_session_that_runs_at_a_reload_ends_under_its_own_plan(tmp_path: Path)
         finished = here.told("session_finished", model="deepgram/nova-3")
         assert len(finished) == begun
         assert all(line["verdict"] == "forced_final" for line in finished)
+        runs = len(here.told("run_started", models=["deepgram/nova-3"]))
         await here.tells("session_finished", 3, model="gladia/solaria-1")
         assert len(here.deepgram.visits) == begun
+        assert len(here.told("run_started", models=["deepgram/nova-3"])) == runs
 
     tell(tmp_path, story)
 

@@ -12,7 +12,6 @@ import trustme
 
 from daemon.clock import HostClock, host_now_ns, wall_ns
 from daemon.conformance.failing import FAILING
-from daemon.conformance.opens_itself import OpensItself
 from daemon.conformance.promise import Promise, Subject, Verdict, outcome_of
 from daemon.conformance.stage import SPEECH, TEXT, Performance, performed
 from daemon.conformance.staged import STAGED
@@ -41,11 +40,11 @@ PIECE = b"\1\0" * 320
 ANSWERED = Script.for_force("good day", start_ms=20.0, end_ms=60.0, after_s=0.0)
 
 
-class Staged(FakeWyoming, OpensItself):
+class Staged(FakeWyoming):
     """In memory."""
 
 
-class StagedLines(FakeWhisperStreaming, OpensItself):
+class StagedLines(FakeWhisperStreaming):
     """In memory."""
 
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from daemon.errors import UserError
 from daemon.fakes import (
+    FAKES,
     FakeDeepgram,
     FakeGladia,
     Faults,
@@ -158,7 +159,8 @@ WRONG: dict[str, tuple[object, str]] = {
     ),
     "an unknown provider": (
         {"provider": "nobody"},
-        "x.toml: provider: input should be 'deepgram' or 'gladia' (it is 'nobody')",
+        f"x.toml: provider: there is no fake of that name; allowed: {', '.join(FAKES)} "
+        "(it is 'nobody')",
     ),
     "out of range": (
         {"faults": {"ack_s": -1}},
