@@ -4,6 +4,7 @@ Where a frame was late or our program did not run, the sentinel tells whether an
 if it was late as well, the host is to blame, and neither this program nor the provider.
 """
 
+import os
 import socket
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from struct import Struct
 import trio
 
 from daemon.host_setup import REAL_TIME_PRIORITY
+from exporters.process import child_environment
 from measure.measurement import rank
 
 _PROGRAM = Path(__file__).with_name("sentinel_process.py")
@@ -89,7 +91,12 @@ async def sentinel() -> AsyncIterator[Sentinel]:
 def _start(theirs: socket.socket) -> "subprocess.Popen[bytes]":
     fd = theirs.fileno()
     command = [sys.executable, "-I", "-S", str(_PROGRAM), str(fd), str(REAL_TIME_PRIORITY + 1)]
-    return subprocess.Popen(command, pass_fds=(fd,), stdin=subprocess.DEVNULL)
+    return subprocess.Popen(
+        command,
+        pass_fds=(fd,),
+        stdin=subprocess.DEVNULL,
+        env=child_environment(os.environ),  # no keys: it needs none
+    )
 
 
 async def _listen(heard: trio.socket.SocketType, watch: Sentinel) -> None:

@@ -100,7 +100,7 @@ class _Session:
         self._provider_done = False
         self._finishing = False
         self._audio = _Audio(order)
-        self._made: _Made | None = None
+        self._made = _NOT_MADE
         """What the next step sends, where it could be made before."""
         self._sends = _Sends()
         self._forcer = Forcer(self._facts.forcing)
@@ -242,8 +242,9 @@ class _Session:
             return False
         if self._watch.over and not self._wants_silence:
             return self._keep_alive(link, due_ns)
-        made, self._made = self._made or self._make(link), None
-        if made is None:
+        self._prepare(link, ahead=False)
+        made, self._made = self._made, _NOT_MADE
+        if made.chunk is None or made.message is None:
             return True
         chunk = made.chunk
         zero_ns = self._watch.zero_ns
@@ -265,17 +266,19 @@ class _Session:
             return False  # the listener reads what is left and notes the end
         return True
 
-    def _prepare(self, link: Link) -> None:
-        """Make the next chunk before it is due. Only up to zero is it certain what that will be."""
-        if self._made is None and not (self._watch.over or self._watch.done or self._finishing):
+    def _prepare(self, link: Link, *, ahead: bool = True) -> None:
+        """Make what the next step sends, once; ahead of it only up to zero.
+
+        After zero it depends on the provider what is wanted next.
+        """
+        settled = not (self._watch.over or self._watch.done or self._finishing)
+        if self._made is _NOT_MADE and (settled or not ahead):
             self._made = self._make(link)
 
-    def _make(self, link: Link) -> "_Made | None":
-        """The chunk that the next 20 ms complete, ready to be sent; None where they do not."""
+    def _make(self, link: Link) -> "_Made":
+        """The chunk that the next 20 ms complete, ready to be sent; empty where they do not."""
         chunk = self._audio.next(over=self._watch.over)
-        if chunk is None:
-            return None
-        message = link.encode(self._codec.audio(chunk))
+        message = None if chunk is None else link.encode(self._codec.audio(chunk))
         return _Made(chunk, message, self._audio.at_endpoint)
 
     @property
@@ -473,12 +476,15 @@ def _part_fields(clip: AudioClip) -> Record:
 
 @dataclass(frozen=True, slots=True)
 class _Made:
-    """A chunk, and the message that carries it."""
+    """A chunk, and the message that carries it; None where the next 20 ms complete none."""
 
-    chunk: Frame
-    message: Message | Encoded
-    at_endpoint: bool
+    chunk: Frame | None = None
+    message: Message | Encoded | None = None
+    at_endpoint: bool = False
     """It completes an endpoint."""
+
+
+_NOT_MADE = _Made()
 
 
 @dataclass(slots=True)

@@ -113,3 +113,13 @@ def test_a_stopped_sentinel_tells_of_its_stall_when_it_goes_on() -> None:
             return max(stalls)
 
     assert trio.run(main, clock=HostClock()) > TOLD_ABOVE_NS
+
+
+async def _environment_of_it() -> bytes:
+    async with sentinel() as watch:
+        return await trio.Path(f"/proc/{watch.pid}/environ").read_bytes()
+
+
+def test_it_is_given_no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DEEPGRAM_API_KEY", "canary-6f1d2c")
+    assert b"canary" not in trio.run(_environment_of_it, clock=HostClock())

@@ -1,5 +1,6 @@
 """Whole sessions in virtual time: whatever happens, one measurement, in time, and nothing after."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -31,8 +32,8 @@ from daemon.watchman import HostWatchman
 from measure.events import Event, ForceSent, FrameSent, LoopStalled
 from measure.faults import Fault, FaultKind, Whose
 from measure.measurement import Measurement
-from measure.records import SECOND, Frame, Remark, Verdict
-from providers.codec import Codec, HttpRequest, HttpResponse, Message, Options
+from measure.records import MS, SECOND, Frame, Remark, Verdict
+from providers.codec import AudioFormat, Codec, HttpRequest, HttpResponse, Message, Options
 from providers.deepgram import Deepgram
 from providers.gladia import Gladia
 from tests.daemon.bench import (
@@ -449,3 +450,26 @@ async def test_an_error_of_our_own_is_called_so(autojump_clock: trio.testing.Moc
     assert run.verdict is Verdict.HARNESS_ERROR
     assert "harness_failed" in [record.get("event") for record in run.recorder.records]
     assert run.took_s <= 0.3 + 1.5
+
+
+class Chunky(Deepgram):
+    """Wants its audio in pieces of another length."""
+
+    def __init__(self, chunk_ms: int) -> None:
+        super().__init__(Options())
+        self.facts = replace(Deepgram.facts, audio=AudioFormat(chunk_ms=chunk_ms))
+
+
+@pytest.mark.parametrize("chunk_ms", [20, 40, 60, 100, 250])
+async def test_no_audio_leaves_before_it_would_have_been_spoken_nor_later(
+    chunk_ms: int, autojump_clock: trio.testing.MockClock
+) -> None:
+    run = await measured(deepgram(), order_of(Chunky(chunk_ms), seconds=3.0))
+    assert run.verdict is Verdict.FORCED_FINAL
+    frames = run.frames()
+    start_ns = frames[0].due_ns - round(frames[0].audio_ms * 1e6)
+    for frame in frames:
+        spoken_ns = start_ns + math.ceil(frame.audio_ms / 20) * 20 * MS
+        assert frame.due_ns == spoken_ns
+        assert 0 <= frame.at_ns - frame.due_ns < MS
+    assert len({frame.audio_ms for frame in frames}) == len(frames)
