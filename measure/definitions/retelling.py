@@ -245,7 +245,7 @@ class _Thinning:
             self._padded = True
             first = (frames.padding & -frames.padding).bit_length() - 1
             needed |= {first, max(first - 1, 0)}
-        return sorted(needed) if len(needed) > 1 else [*needed]
+        return sorted(needed)
 
     def _uneventful(self, frames: FrameColumns) -> bool:
         """None has been late, and the endpoint, which is known, still lies ahead of all of them."""
@@ -260,8 +260,6 @@ class _Thinning:
             self._late_max_ns = latest_ns
             if latest_ns <= self._budget_ns:
                 return [late_ns.index(latest_ns)]
-        if latest_ns <= self._budget_ns:
-            return []
         return [index for index, ns in enumerate(late_ns) if ns > self._budget_ns]
 
     def _reached(self, frames: FrameColumns) -> list[int]:

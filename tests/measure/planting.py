@@ -165,6 +165,8 @@ def mutants_of(file: str, source: str) -> list[Mutant]:
     original = ast.unparse(tree)
     machine_code = _bare(compile(original, "", "exec"))
     for where, line, node in _sites(tree):
+        if where == "the file" and isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
+            continue  # a type
         for change, mutate in list(edits(node)):
             kept = [
                 (one, type(one), dict(vars(one))) for one in (node, *ast.iter_child_nodes(node))

@@ -224,6 +224,7 @@ def test_capitals_and_punctuation_correct_nothing() -> None:
 
 def test_all_letters_of_a_word_are_compared_and_marks_are_no_words() -> None:
     assert corrected(partial(ZERO - 9, "good"), partial(ZERO - 8, "god")) == 1
+    assert corrected(partial(ZERO - 9, "good"), partial(ZERO - 8, "goot")) == 1
     assert corrected(partial(ZERO - 9, "good ..."), partial(ZERO - 8, "good day")) == 0
     assert corrected(partial(ZERO - 9, '"good" -'), partial(ZERO - 8, "good")) == 0
 

@@ -27,6 +27,7 @@ from tests.measure.stories import (
     force,
     forced_final,
     frame,
+    later,
     partial,
     rules,
     stories,
@@ -174,6 +175,83 @@ def test_the_frame_before_the_padding_is_seen(seen: list[float]) -> None:
     assert seen == [20.0, 220.0, 500.0, 520.0]
 
 
+FAR = (SpeechStart(0, START_MS, START_MS), SpeechEnd(0, 4900.0, 5000.0))
+"""Speech that ends long after what is told."""
+
+
+def test_a_frame_as_late_as_is_allowed_is_not_late(seen: list[float]) -> None:
+    retold(MARKED, [*FAR, *paced(3000, late_ns={60: 20 * MS})])
+    assert seen == [20.0, 220.0, 1200.0]
+
+
+def test_from_the_first_place_that_may_be_the_endpoint_the_last_frame_is_seen(
+    seen: list[float],
+) -> None:
+    retold(MARKED, [*SPEECH, *paced(960)])
+    assert seen == [20.0, 220.0, 900.0, 960.0]
+    seen.clear()
+    retold(MARKED, [*SPEECH, *paced(1180)], 100)
+    assert seen == [20.0, 220.0, 900.0, 1000.0, 1180.0]
+
+
+def test_after_zero_the_last_frame_is_seen_wherever_the_endpoint_is(seen: list[float]) -> None:
+    more = [frame(ZERO + n * FRAME, 1000 + n * 20.0) for n in range(1, 51)]
+    retold(MARKED, [*FAR, *paced(1000), force(), *more])
+    assert seen == [20.0, 220.0, 2000.0]
+
+
+def test_only_where_padding_begins_it_is_seen(seen: list[float]) -> None:
+    more = [frame(ZERO + n * FRAME, 1000 + n * 20.0, padding=True) for n in range(1, 101)]
+    retold(MARKED, [*SPEECH, *paced(1000), force(), *more])
+    assert seen == [20.0, 220.0, 900.0, 1000.0, 1020.0, 2000.0, 3000.0]
+
+
+def test_frames_behind_zero_are_seen_where_the_wait_may_end_among_them(seen: list[float]) -> None:
+    hasty = replace(FALLBACK, grace_ns=100 * MS)
+    retold(hasty, [*SPEECH, *paced(1400)], 100)
+    assert seen == [20.0, 220.0, 900.0, 1000.0, *(1000 + n * 20.0 for n in range(1, 21))]
+
+
+def test_frames_that_go_on_at_the_same_moment_or_place_are_paced(seen: list[float]) -> None:
+    same_time = [frame(ZERO + n * FRAME, 1020 + n * 20.0) for n in range(50)]
+    retold(MARKED, [*FAR, *paced(1000), *same_time])
+    assert seen == [20.0, 220.0]
+    seen.clear()
+    same_place = [frame(ZERO + (n + 1) * FRAME, 1000 + n * 20.0) for n in range(50)]
+    retold(MARKED, [*FAR, *paced(1000), *same_place])
+    assert seen == [20.0, 220.0]
+
+
+def test_records_whose_moments_do_not_begin_with_nothing_are_thinned_too(seen: list[float]) -> None:
+    before = columns_of(recorded(paced(1000))[0])
+    moments = [10 + n * FRAME for n in range(50)]
+    after = FrameColumns(ZERO - 5, moments, moments, [1020 + n * 20.0 for n in range(50)], 0)
+    Retelling(MARKED, [*FAR, before, after])
+    assert seen == [20.0, 220.0]
+    assert Seeing.others == ["speech_start", "speech_end"]
+
+
+def test_time_that_goes_back_among_frames_is_told_of() -> None:
+    frames = paced(400)
+    for one, other in ((15, 16), (16, 15)):
+        at_ns = frames[other].at_ns
+        frames[one] = replace(paced(400)[one], at_ns=at_ns, due_ns=at_ns)
+    frames[16] = replace(frames[16], at_ns=frames[14].at_ns - 1, due_ns=frames[14].at_ns - 1)
+    with pytest.raises(ValueError, match="time went back"):
+        retold(MARKED, [*SPEECH, *frames])
+
+
+@pytest.mark.parametrize("batch", [20, 100])
+def test_audio_that_goes_back_among_frames_is_seen(batch: int) -> None:
+    """The words came when what had been sent last was from before the start of speech."""
+    back = [frame(ZERO + n * FRAME, n * 20.0) for n in range(1, 21)]
+    word = partial(ZERO + 4 * FRAME + 1, "good")
+    more = [replace(one, audio_ms=one.audio_ms + 40) for one in back]
+    story: list[Event] = [*FAR, *paced(400), *back[:2], *more[2:], word]
+    assert told(MARKED, story).reading().remarks == (Remark.PHANTOM_PARTIAL,)
+    assert retold(MARKED, story, batch).replayed().reading == told(MARKED, story).reading()
+
+
 def test_where_speech_begins_has_to_be_known(seen: list[float]) -> None:
     retold(MARKED, paced(200))
     assert seen == [n * 20.0 for n in range(1, 11)]
@@ -252,7 +330,7 @@ def test_nothing_is_shown_once_the_watch_is_done(seen: list[float]) -> None:
 
 
 def test_of_several_frames_the_first_may_have_gone_back() -> None:
-    close = [replace(one, at_ns=ZERO - SECOND + n) for n, one in enumerate(paced(400))]
+    close = [frame(ZERO - SECOND + n, n * 20.0) for n in range(1, 21)]
     back = [frame(ZERO - SECOND + 15, 420.0), frame(ZERO, 440.0)]
     records = [*recorded([*SPEECH, *close]), *recorded(back)]
     with pytest.raises(ValueError, match="time went back"):
@@ -449,7 +527,7 @@ def test_frames_out_of_order_are_told_of() -> None:
 
 
 def test_audio_that_goes_back_is_seen_frame_by_frame() -> None:
-    again = [replace(one, at_ns=one.at_ns + SECOND) for one in paced(180)]
+    again = later(paced(180), SECOND)
     for frames in ([*paced(1000), *again], again):
         word = partial(frames[-1].at_ns + 1 - 5 * FRAME, "good")
         for batch in (len(again), 50, 100):
