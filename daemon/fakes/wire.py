@@ -6,6 +6,7 @@ undone what a well-behaved server would do. The only time it knows is trio's clo
 
 import socket
 import struct
+from contextlib import suppress
 from itertools import pairwise
 
 import h11
@@ -231,9 +232,11 @@ async def shut(stream: trio.abc.Stream) -> None:
     """
     with trio.move_on_after(LINGER_S):
         if isinstance(stream, trio.abc.HalfCloseableStream):
-            await stream.send_eof()
-            while await stream.receive_some():
-                pass
+            # Who is in the middle of sending or reading on it is broken off.
+            with suppress(trio.BusyResourceError):
+                await stream.send_eof()
+                while await stream.receive_some():
+                    pass
         await stream.aclose()
     await trio.aclose_forcefully(stream)
 
