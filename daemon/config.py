@@ -7,8 +7,7 @@ never in the file: it names the environment variable that holds one.
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from types import UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Literal
 
 from pydantic import (
     BaseModel,
@@ -19,9 +18,9 @@ from pydantic import (
     field_validator,
     model_validator,
 )
-from pydantic.fields import FieldInfo
 
 from daemon.errors import UserError
+from daemon.mistakes import no_such_setting, place, said, section_at
 from measure.records import (
     MS,
     SECOND,
@@ -460,12 +459,9 @@ def _config_error(text: str) -> UserError:
 
 def _mistakes(error: ValidationError) -> Iterator[str]:
     for mistake in error.errors():
-        where = _place(mistake["loc"])
-        what = str(mistake["msg"]).removeprefix("Value error, ")
-        what = what[:1].lower() + what[1:]
+        where, what = place(mistake["loc"]), said(str(mistake["msg"]))
         if mistake["type"] == "extra_forbidden":
-            allowed = ", ".join(_section(mistake["loc"][:-1]).model_fields)
-            yield f"{where}: there is no such setting; allowed: {allowed}"
+            yield f"{where}: {no_such_setting(mistake['loc'], Settings)}"
             continue
         default = _default(mistake["loc"])
         yield f"{where}: {what}{_shown(mistake['input'], where)}{default}"
@@ -478,37 +474,9 @@ def _shown(given: object, where: str) -> str:
     return f" (it is {given!r})"
 
 
-def _place(location: tuple[int | str, ...]) -> str:
-    """`model[1].name`, counting from 1 as people do."""
-    place = ""
-    for part in location:
-        place += f"[{part + 1}]" if isinstance(part, int) else f".{part}"
-    return place.lstrip(".")
-
-
-def _section(location: tuple[int | str, ...]) -> type[BaseModel]:
-    section: type[BaseModel] = Settings
-    for part in location:
-        if isinstance(part, str) and part in section.model_fields:
-            section = _inner(section.model_fields[part]) or section
-    return section
-
-
-def _inner(field: FieldInfo) -> type[BaseModel] | None:
-    """The table that a setting holds, or a list of; None where it is a plain value."""
-    candidates: list[Any] = [field.annotation]
-    while candidates:
-        candidate = candidates.pop()
-        if isinstance(candidate, type) and issubclass(candidate, BaseModel):
-            return candidate
-        if get_origin(candidate) in (tuple, Union, UnionType):
-            candidates += get_args(candidate)
-    return None
-
-
 def _default(location: tuple[int | str, ...]) -> str:
     last = location[-1] if location else None
-    field = _section(location[:-1]).model_fields.get(str(last))
+    field = section_at(location[:-1], Settings).model_fields.get(str(last))
     if field is None or field.is_required() or isinstance(field.default, BaseModel | tuple):
         return ""
     return "" if field.default is None else f"; default: {field.default!r}"

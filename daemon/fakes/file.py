@@ -14,10 +14,9 @@ import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from types import UnionType
-from typing import Any, TypeVar, Union, get_args, get_origin
+from typing import TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from daemon.errors import UserError
 from daemon.fakes import FAKES
@@ -34,6 +33,7 @@ from daemon.fakes.script import (
 )
 from daemon.fakes.sections import FaultsSection, SaySection, ScriptSection, Section, SpeechSection
 from daemon.fakes.server import Fake
+from daemon.mistakes import no_such_setting, place, said
 
 SCRIPT_EXIT_CODE = 78
 """EX_CONFIG, as for a configuration."""
@@ -158,39 +158,10 @@ def _mistake(text: str) -> UserError:
 def _lines(error: ValidationError) -> Iterator[str]:
     """One for each mistake: where, what is wrong, what is allowed."""
     for mistake in error.errors():
-        where = _place(mistake["loc"])
-        what = str(mistake["msg"]).removeprefix("Value error, ")
-        what = what[:1].lower() + what[1:]
+        where, what = place(mistake["loc"]), said(str(mistake["msg"]))
         if mistake["type"] == "extra_forbidden":
-            allowed = ", ".join(_section(mistake["loc"][:-1]).model_fields)
-            what = f"there is no such setting; allowed: {allowed}"
+            what = no_such_setting(mistake["loc"], ScriptSection)
         elif not isinstance(mistake["input"], dict | list) and not where.endswith("key"):
             given = repr(mistake["input"])
             what += f" (it is {given})" if len(given) <= SHOWN_CHARS else ""
         yield f"{where}: {what}" if where else what
-
-
-def _place(location: tuple[int | str, ...]) -> str:
-    """`faults.say[1].at`, counting from 1 as people do."""
-    place = ""
-    for part in location:
-        place += f"[{part + 1}]" if isinstance(part, int) else f".{part}"
-    return place.lstrip(".")
-
-
-def _section(location: tuple[int | str, ...]) -> type[BaseModel]:
-    """The table at this place of the file."""
-    section: type[BaseModel] = ScriptSection
-    for part in location:
-        if isinstance(part, str) and part in section.model_fields:
-            section = _inner(section.model_fields[part].annotation) or section
-    return section
-
-
-def _inner(annotation: Any) -> type[BaseModel] | None:  # noqa: ANN401
-    """The table that a setting holds, or a list of; None where it is a plain value."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation
-    if get_origin(annotation) in (tuple, Union, UnionType):
-        return next((found for one in get_args(annotation) if (found := _inner(one))), None)
-    return None
