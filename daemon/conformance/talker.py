@@ -14,14 +14,13 @@ from dataclasses import dataclass
 from functools import partial
 
 import trio
-import wsproto.utilities
 
 from daemon.fakes.conversation import Conversation
 from daemon.fakes.dialect import Alive, Dialect, Order, Wrong
 from daemon.fakes.script import Faults, Flood, Line, Moment
-from daemon.fakes.server import Fake, _spoilt_at_once
+from daemon.fakes.server import Fake
 from daemon.fakes.visit import Stamped, Visit
-from daemon.fakes.wire import Http, shut
+from daemon.fakes.wire import WebSocket
 from providers.codec import HttpRequest, HttpResponse, Message
 
 ALIVE = Alive()
@@ -82,26 +81,16 @@ class TalkingFake(Fake):
         answer = self.talk(request, secure=secure)
         return answer if isinstance(answer, HttpResponse) else _Plain(answer)
 
-    async def _serve(self, stream: trio.abc.Stream, visit: Visit, faults: Faults) -> None:
-        if await _spoilt_at_once(stream, faults):
-            return
-        http = Http(stream, visit)
-        secure = isinstance(stream, trio.SSLStream)
-        while (request := await http.request()) is not None:
-            answer = await self._answer(request, faults, secure=secure)
-            if not isinstance(answer, _Plain):
-                assert isinstance(answer, HttpResponse)
-                await http.answer(answer)
-                continue
-            try:
-                socket = await http.upgrade(request, answer.subprotocol, faults.pieces)
-            except (wsproto.utilities.RemoteProtocolError, UnicodeError) as error:
-                await http.answer(HttpResponse(400, {}, str(error).encode()))
-                continue
-            talking = Talking(self.script, faults, answer, socket, stream, visit)
-            await talking.hold()
-            return
-        await shut(stream)
+    def _conversation(
+        self,
+        dialect: Dialect,
+        faults: Faults,
+        socket: WebSocket,
+        stream: trio.abc.Stream,
+        visit: Visit,
+    ) -> Conversation:
+        assert isinstance(dialect, _Plain)
+        return Talking(self.script, faults, dialect, socket, stream, visit)
 
 
 class _Plain:

@@ -28,7 +28,7 @@ from daemon.fakes.dialect import Dialect
 from daemon.fakes.door import Door
 from daemon.fakes.script import Faults, Moment, Refusal, Script
 from daemon.fakes.visit import Tell, Visit
-from daemon.fakes.wire import Http, reset, shut
+from daemon.fakes.wire import Http, WebSocket, reset, shut
 from providers.codec import HttpRequest, HttpResponse
 
 VISITS_KEPT = 64
@@ -104,10 +104,20 @@ class Fake(ABC):
             except (wsproto.utilities.RemoteProtocolError, UnicodeError) as error:
                 await http.answer(HttpResponse(400, {}, str(error).encode()))
                 continue
-            conversation = Conversation(self.script, faults, answer, socket, stream, visit)
-            await conversation.hold()
+            await self._conversation(answer, faults, socket, stream, visit).hold()
             return
         await shut(stream)
+
+    def _conversation(
+        self,
+        dialect: Dialect,
+        faults: Faults,
+        socket: WebSocket,
+        stream: trio.abc.Stream,
+        visit: Visit,
+    ) -> Conversation:
+        """What is held on one open websocket."""
+        return Conversation(self.script, faults, dialect, socket, stream, visit)
 
     async def _answer(
         self, request: HttpRequest, faults: Faults, *, secure: bool
