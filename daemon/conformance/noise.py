@@ -67,21 +67,22 @@ def _changed(random: Random, near: Sequence[Message]) -> Message:
         value = json.loads(message)
     except ValueError:
         return _damaged(random, near)
-    place = random.choice(list(_places(value)))
-    return json.dumps(_with(value, place, random.choice([..., *SCRAPS])))
+    place = random.choice(list(places(value)))
+    return json.dumps(with_changed(value, place, random.choice([..., *SCRAPS])))
 
 
-def _places(value: object, path: Place = ()) -> Iterator[Place]:
+def places(value: object, path: Place = ()) -> Iterator[Place]:
+    """Every place inside a JSON value, the whole included."""
     yield path
     if isinstance(value, dict):
         for name in value:
-            yield from _places(value[name], (*path, name))
+            yield from places(value[name], (*path, name))
     elif isinstance(value, list):
         for index, item in enumerate(value):
-            yield from _places(item, (*path, index))
+            yield from places(item, (*path, index))
 
 
-def _with(value: object, path: Place, other: object) -> object:
+def with_changed(value: object, path: Place, other: object) -> object:
     """``value`` with ``other`` at the place ``path``, or without that place where it is ``...``."""
     if not path:
         return None if other is ... else other
@@ -90,5 +91,5 @@ def _with(value: object, path: Place, other: object) -> object:
     if other is ... and len(path) == 1:
         del copy[path[0]]
     else:
-        copy[path[0]] = _with(copy[path[0]], path[1:], other)
+        copy[path[0]] = with_changed(copy[path[0]], path[1:], other)
     return copy

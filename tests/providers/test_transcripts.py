@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from daemon.conformance.noise import places, with_changed
 from measure.events import Event, Notice, StreamDone, Transcript, Unread
 from measure.faults import Fault, Whose
 from measure.records import Frame
@@ -207,40 +208,13 @@ json_values = st.recursive(
 )
 
 
-Place = tuple[str | int, ...]
-
-
-def places(value: object, path: Place = ()) -> Iterator[Place]:
-    """Every place inside a JSON value, the whole included."""
-    yield path
-    if isinstance(value, dict):
-        for name in value:
-            yield from places(value[name], (*path, name))
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from places(item, (*path, index))
-
-
-def changed(value: object, path: Place, other: object) -> object:
-    """``value`` with ``other`` at the place ``path``, or without that place where it is ``...``."""
-    if not path:
-        return None if other is ... else other
-    assert isinstance(value, dict | list)
-    copy: Any = value.copy()
-    if other is ... and len(path) == 1:
-        del copy[path[0]]
-    else:
-        copy[path[0]] = changed(copy[path[0]], path[1:], other)
-    return copy
-
-
 @st.composite
 def mutated(draw: st.DrawFn, message: str) -> str:
     """A message that was once in order: one value changed or left out, or its text damaged."""
     if draw(st.booleans()):
         value = json.loads(message)
         path = draw(st.sampled_from(list(places(value))))
-        return json.dumps(changed(value, path, draw(st.just(...) | json_values)))
+        return json.dumps(with_changed(value, path, draw(st.just(...) | json_values)))
     at = draw(st.integers(0, len(message)))
     return message[:at] + draw(st.text(max_size=4)) + message[at + draw(st.integers(0, 4)) :]
 
