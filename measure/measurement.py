@@ -101,6 +101,7 @@ class Tally:
     def __init__(self) -> None:
         self._late_ns: list[int] = []
         self._frame_ns = 0
+        self._sent_ms = 0.0
         self._audio_ns: int | None = None
         self._zero_ns: int | None = None
         self._counted = Circumstances()
@@ -109,8 +110,7 @@ class Tally:
         match event:
             case FrameSent():
                 self._late_ns.append(event.at_ns - event.due_ns)
-                self._frame_ns = event.at_ns
-                self._counted = replace(self._counted, sent_ms=event.audio_ms)
+                self._frame_ns, self._sent_ms = event.at_ns, event.audio_ms
             case ForceSent() | FinishSent():
                 self._zero_ns = event.at_ns
                 self._counted = replace(self._counted, force_delay_ns=event.at_ns - event.due_ns)
@@ -170,6 +170,7 @@ class Tally:
         late = sorted(self._late_ns)
         return replace(
             self._counted,
+            sent_ms=self._sent_ms,
             frames=len(late),
             frames_late=sum(late_ns > LATE_NS for late_ns in late),
             late_p50_ns=rank(late, 0.50),
