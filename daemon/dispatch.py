@@ -15,15 +15,13 @@ import trio
 
 from daemon.admission import Hindrance, Limits, Pauses, Running, is_over
 from daemon.budget import Allowance, Ledger, Overrun
-from daemon.schedule import Due, Job, Timing, agenda, moments
+from daemon.schedule import Due, Job, Timing, agenda, count_between, moments
 from measure.faults import Fault
 from measure.records import SECOND
 from measure.wire import Record
 
 NAP_S = 300.0
 """The wall clock may be set: it is looked at again after so long at the latest."""
-MISSED_AT_MOST = 100_000
-"""So many missed moments of one job are counted after a long absence; more change nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,11 +112,7 @@ class Dispatcher:
         """Tell what was missed since ``since_ns`` because this program was not running."""
         now_ns, missed = self._duty.wall_ns(), 0
         for job, assignment in self._of.items():
-            count = 0
-            for moment_ns in moments(assignment.timing, self._duty.seed, job, since_ns):
-                if moment_ns > now_ns or count >= MISSED_AT_MOST:
-                    break
-                count += 1
+            count = count_between(assignment.timing, self._duty.seed, job, since_ns, now_ns)
             if count:
                 self._tell_missed(job, Hindrance.NOT_RUNNING, None, count)
             missed += count

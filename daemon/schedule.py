@@ -89,6 +89,19 @@ def moments(timing: Timing, seed: int, job: Job, after_ns: int) -> Iterator[int]
         slot += 1
 
 
+def count_between(timing: Timing, seed: int, job: Job, after_ns: int, until_ns: int) -> int:
+    """How many moments of ``job`` are later than ``after_ns`` and not later than ``until_ns``.
+
+    There is one in each slot, so only those at both ends have to be looked at.
+    """
+    if until_ns <= after_ns:
+        return 0
+    first, last = timing.slot_at(after_ns), timing.slot_at(until_ns)
+    begun_before = timing.moment(seed, job, first) <= after_ns
+    begun_by_then = timing.moment(seed, job, last) <= until_ns
+    return last + begun_by_then - first - begun_before
+
+
 def agenda(jobs: Iterable[tuple[Timing, Job]], seed: int, after_ns: int) -> Iterator[Due]:
     """What is due after that moment, over all jobs, in order, without end unless there are none."""
     lines = (_line(timing, seed, job, after_ns) for timing, job in jobs)

@@ -1,7 +1,8 @@
 """The ledger on the disk: what was spent survives a restart, a crash and a full disk.
 
 It is read once at the start and written, in a thread, each time money was set aside or spent. A
-damaged file stops nothing from being measured, but it is kept, and said.
+damaged file stops nothing from being measured, but it is kept, and said. One that cannot be read
+at all ends the program: it would be written over, and what was spent be forgotten.
 """
 
 import json
@@ -11,6 +12,7 @@ from pathlib import Path
 import trio
 
 from daemon.budget import ALL, Allowance, Ledger, LedgerError, ledger_of
+from daemon.errors import UserError
 from daemon.small_file import replace_file
 from measure.wire import Record
 
@@ -22,6 +24,7 @@ class Treasury:
     """Keeps one ledger in a folder."""
 
     def __init__(self, directory: Path, say: Say) -> None:
+        """Raises UserError where there is a ledger that cannot be read."""
         self.path = directory / NAME
         self._say = say
         self._writing = trio.Lock()
@@ -34,18 +37,27 @@ class Treasury:
         except FileNotFoundError:
             return Ledger()
         except OSError as error:
-            self._say("error", "spending_unreadable", path=str(self.path), error=str(error))
+            raise self._unusable("cannot be read", error) from error
         except (ValueError, LedgerError) as error:
-            kept = self.path.with_suffix(".damaged")
-            self._say(
-                "error",
-                "spending_unreadable",
-                path=str(self.path),
-                error=str(error),
-                kept=str(kept),
-            )
+            self._set_aside(error)
+            return Ledger()
+
+    def _set_aside(self, error: ValueError) -> None:
+        """Keep a damaged file: the next one that is written takes its place."""
+        kept = self.path.with_suffix(".damaged")
+        try:
             self.path.replace(kept)
-        return Ledger()
+        except OSError as refused:
+            raise self._unusable("is damaged and cannot be set aside", refused) from refused
+        self._say(
+            "error", "spending_unreadable", path=str(self.path), error=str(error), kept=str(kept)
+        )
+
+    def _unusable(self, what: str, error: OSError) -> UserError:
+        return UserError(
+            f"{self.path}: {what}: {error.strerror or error}; without it nobody knows what was "
+            "spent: let this user read and write there"
+        )
 
     async def keep(self) -> None:
         """Write what is in the ledger now; the latest wins where several want to."""

@@ -6,7 +6,17 @@ from itertools import islice, pairwise, takewhile
 from hypothesis import given
 from hypothesis import strategies as st
 
-from daemon.schedule import DAY_NS, Due, Every, Job, TimesADay, Timing, agenda, moments
+from daemon.schedule import (
+    DAY_NS,
+    Due,
+    Every,
+    Job,
+    TimesADay,
+    Timing,
+    agenda,
+    count_between,
+    moments,
+)
 from measure.records import SECOND
 
 JOB = Job("daily", "deepgram/nova-3", "calls")
@@ -31,6 +41,18 @@ def test_who_asks_later_finds_the_same_moments(
     all_of_them = list(islice(moments(timing, seed, JOB, after_ns), 20))
     again = moments(timing, seed, JOB, all_of_them[skipped])
     assert list(islice(again, 19 - skipped)) == all_of_them[skipped + 1 :]
+
+
+@given(TIMINGS, MOMENTS, SEEDS, st.integers(0, 30), st.integers(-1, 1))
+def test_moments_are_counted_without_going_through_them(
+    timing: Timing, after_ns: int, seed: int, many: int, stray_ns: int
+) -> None:
+    """Also where the end is right at a moment, just before it or just behind it."""
+    found = [after_ns, *islice(moments(timing, seed, JOB, after_ns), many + 2)]
+    until_ns = found[many] + stray_ns
+    wanted = sum(after_ns < at_ns <= until_ns for at_ns in found)
+    assert count_between(timing, seed, JOB, after_ns, until_ns) == wanted
+    assert count_between(timing, seed, JOB, after_ns, after_ns) == 0
 
 
 def test_four_times_a_day_over_half_a_year_is_four_on_each_day_at_changing_hours() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from daemon.budget import Allowance
+from daemon.errors import UserError
 from daemon.treasury import NAME, Treasury, spending_record
 from measure.records import SECOND
 
@@ -79,3 +80,20 @@ def test_only_budgets_that_there_are_are_told(tmp_path: Path) -> None:
             {"who": "deepgram", "period": "day", "spent_usd": 0.25, "limit_usd": 1.0},
         ],
     }
+
+
+def test_a_ledger_that_cannot_be_read_ends_the_program_and_is_not_written_over(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / NAME).mkdir()  # as good as one that this user may not read
+    with pytest.raises(UserError, match="nobody knows what was spent"):
+        Treasury(tmp_path, Said())
+    assert (tmp_path / NAME).is_dir()
+
+
+def test_a_damaged_one_that_cannot_be_set_aside_is_not_written_over_either(tmp_path: Path) -> None:
+    (tmp_path / NAME).write_text("{")
+    (tmp_path / "spending.damaged").mkdir()
+    with pytest.raises(UserError, match="cannot be set aside"):
+        Treasury(tmp_path, Said())
+    assert (tmp_path / NAME).read_text() == "{"
