@@ -134,8 +134,10 @@ def read_web_config(path: Path) -> WebConfig:
     try:
         text = path.read_text(encoding="utf-8")
         table = yaml.safe_load(text)
-    except (OSError, UnicodeDecodeError) as error:
-        raise WebConfigError(f"{path}: cannot be read: {error}") from error
+    except OSError as error:
+        raise WebConfigError(f"{path}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise WebConfigError(f"{path}: is not UTF-8 text (byte {error.start})") from error
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = "" if mark is None else f", line {mark.line + 1}"
