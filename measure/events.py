@@ -84,6 +84,8 @@ class FrameSent(Event):
     """The frame holds digital silence that is not part of the clip."""
     filled_ms: float = 0.0
     """So much silence stood behind it in its message, up to the least that the provider takes."""
+    captured_ns: int | None = None
+    """Live audio: when the device took up the last of its samples; None where it does not say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,6 +252,39 @@ class NetworkSampled(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class DeviceSampled(Event):
+    """Live audio: how the clock of the device that hears goes against this host's.
+
+    None for what is not known yet, or is never told by this device.
+    """
+
+    kind: ClassVar[str] = "device_sampled"
+    audio_ms: float
+    """How far the audio of this stream had come."""
+    delay_ns: int | None
+    """From the moment a sample was taken up to when this program gets it."""
+    drift_ppm: float | None
+    """By how many millionths the device gives more samples than it says."""
+    drift_error_ppm: float | None
+    """Half of the interval in which the drift lies with 95 %."""
+
+
+@dataclass(frozen=True, slots=True)
+class Xrun(Event):
+    """A sound device lost audio or had none in time: an overrun or underrun at ``audio_ms``.
+
+    ``what`` is ``input_overflow``, ``input_underflow``, ``output_overflow`` or
+    ``output_underflow`` where the device says so, ``input_lost`` where the count of samples does.
+    """
+
+    kind: ClassVar[str] = "xrun"
+    what: str
+    audio_ms: float
+    lost_ms: float | None = None
+    """How much audio is missing; None where nobody can tell."""
+
+
+@dataclass(frozen=True, slots=True)
 class Cancelled(Event):
     """A person or a supervisor ended the measurement before its time."""
 
@@ -289,6 +324,8 @@ EVENTS: dict[str, type[Event]] = {
         BytesUnsent,
         SendStamped,
         NetworkSampled,
+        DeviceSampled,
+        Xrun,
         Cancelled,
         Tick,
     )

@@ -6,8 +6,6 @@ from measure.events import (
     BytesUnsent,
     ClockStepped,
     Event,
-    FinishSent,
-    ForceSent,
     FrameSent,
     HostStalled,
     LoopStalled,
@@ -42,11 +40,13 @@ class Health:
             case ClockStepped(step_ns=step_ns):
                 self._offsets_ns.append(self._offsets_ns[-1] + step_ns)
 
-    def zero(self, event: Event) -> None:
-        """The watch starts: what makes it and the frames of the last second are judged, no more."""
-        self._forget_before(event.at_ns - SECOND)
-        asked = isinstance(event, ForceSent | FinishSent) and self._late(event)
-        self._zero_late = asked or self._frames_late()
+    def zero(self, at_ns: int, due_ns: int) -> None:
+        """The watch starts: what makes it and the frames of the last second are judged, no more.
+
+        ``due_ns``: when it could have started at the earliest.
+        """
+        self._forget_before(at_ns - SECOND)
+        self._zero_late = at_ns - due_ns > self._rule.late_budget_ns or self._frames_late()
 
     def invalid(self, zero_ns: int | None, until_ns: int) -> Verdict | None:
         """Why a reading of ``zero_ns`` to ``until_ns`` would be ours to blame; None where not."""
@@ -74,10 +74,8 @@ class Health:
             self._recent.popleft()
 
     def _frames_late(self) -> bool:
-        return any(map(self._late, self._recent))
-
-    def _late(self, sent: FrameSent | ForceSent | FinishSent) -> bool:
-        return sent.at_ns - sent.due_ns > self._rule.late_budget_ns
+        budget_ns = self._rule.late_budget_ns
+        return any(sent.at_ns - sent.due_ns > budget_ns for sent in self._recent)
 
     def host_stalled(self, zero_ns: int, until_ns: int) -> bool:
         """The host stood still for too long, in the last second before zero or until the answer."""

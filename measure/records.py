@@ -245,6 +245,8 @@ class Remark(StrEnum):
     """The kernel gave no stamp for the answer; it counts from when our own code read it."""
     HOST_STALLED = "host_stalled"
     """The host itself stood still while it mattered; this program could not help it."""
+    XRUN = "xrun"
+    """Live audio: the sound device lost samples, or had none in time, between speech and answer."""
 
 
 @dataclass(frozen=True, slots=True)

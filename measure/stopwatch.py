@@ -49,6 +49,7 @@ from measure.events import (
     StreamReady,
     Transcript,
     Unread,
+    Xrun,
 )
 from measure.faults import Fault, FaultKind, Whose
 from measure.health import Health
@@ -92,6 +93,7 @@ class Stopwatch:
         self._ended: StreamClosed | Failed | Cancelled | NoSpeech | None = None
         self._remarks: dict[Remark, None] = {}
         self._user_stamps_ns: set[int] = set()
+        self._xruns: list[Xrun] = []
         self._deadline_ns: int | None = None
         self._done = False
 
@@ -108,7 +110,7 @@ class Stopwatch:
         self._note(event, mark)
         if self._zero is None and self._starts(event):
             self._zero = mark
-            self._health.zero(event)
+            self._health.zero(event.at_ns, self._zero_due_ns(event))
         if not isinstance(event, FrameSent) or self._deadline_ns is None:
             self._is_over()
 
@@ -203,6 +205,8 @@ class Stopwatch:
                     self._remarks.setdefault(Remark.DUPLICATE_FINAL)
             case ForceRejected():
                 self._remarks.setdefault(Remark.FORCE_REJECTED)
+            case Xrun():
+                self._xruns.append(event)
             case StreamClosed() | Failed() | Cancelled() | NoSpeech():
                 self._ended = event
         if self._zero is not None and mark > self._zero and self._acknowledges(event):
@@ -216,6 +220,14 @@ class Stopwatch:
                 return isinstance(event, FinishSent)
             case Flow.FALLBACK:
                 return self._speech_is_over
+
+    def _zero_due_ns(self, event: Event) -> int:
+        """When the watch could have started: a live detector tells of the end some time after."""
+        if isinstance(event, ForceSent | FinishSent):
+            return event.due_ns
+        endpoint_ms = self._endpoint_ms or 0.0
+        sent_ns = (mark[0] for mark, sent_ms in self._sent if sent_ms >= endpoint_ms)
+        return next(sent_ns, event.at_ns)
 
     def _acknowledges(self, event: Event) -> bool:
         """The provider says, apart from any final, that it has dealt with what made zero."""
@@ -365,6 +377,8 @@ class Stopwatch:
             remarks.append(Remark.USER_STAMP)
         if self._zero and self._health.host_stalled(self._zero[0], self._awaited_until_ns(choice)):
             remarks.append(Remark.HOST_STALLED)
+        if self._xran(self._awaited_until_ns(choice)):
+            remarks.append(Remark.XRUN)
         return remarks
 
     @property
@@ -372,6 +386,12 @@ class Stopwatch:
         if self._endpoint_ms is None or self._padded_from_ms is None:
             return False
         return self._padded_from_ms < self._endpoint_ms
+
+    def _xran(self, until_ns: int) -> bool:
+        """The sound device failed between the start of speech and ``until_ns``."""
+        start = self._speech_start
+        from_ms = 0.0 if start is None else start.audio_ms
+        return any(one.audio_ms >= from_ms and one.at_ns <= until_ns for one in self._xruns)
 
     @property
     def _phantom(self) -> bool:

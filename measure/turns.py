@@ -35,15 +35,16 @@ from measure.events import (
     StreamClosed,
     Tick,
     Transcript,
+    Xrun,
 )
 from measure.measurement import Tally
 from measure.records import OUR_FAULT, SECOND, Endpoint, FinalRule, Flow, Reading, Rule, Verdict
 from measure.stopwatch import Stopwatch
 
-_OURS = (FrameSent, LoopStalled, HostStalled, ClockStepped)
+_OURS = (FrameSent, LoopStalled, HostStalled, ClockStepped, Xrun)
 """What a turn that begins has to know of the last second, for it may spoil its reading."""
 _ENDS = (StreamClosed, Failed, Cancelled, NoSpeech)
-_FOR_ALL = (Tick, LoopStalled, HostStalled, ClockStepped, *_ENDS)
+_FOR_ALL = (Tick, LoopStalled, HostStalled, ClockStepped, Xrun, *_ENDS)
 
 
 @dataclass(slots=True, eq=False)

@@ -63,7 +63,8 @@ def frames_record(frames: Sequence[FrameSent], session_id: str) -> Record:
 
     ``at_ns`` and ``due_ns`` are int64[n], ``audio_ms`` is float64[n], ``padding`` holds one bit a
     frame, the first frame's lowest. ``filled_ms``, float64[n], is there where a frame was filled
-    up. Exact: ``frames_of`` gives equal frames.
+    up, ``captured_ns``, int64[n], where each was captured live. Exact: ``frames_of`` gives equal
+    frames. Raises ValueError for no frames, or where only some of them were captured.
     """
     if not frames:
         raise ValueError("frames: a record of no frames")
@@ -80,7 +81,14 @@ def frames_record(frames: Sequence[FrameSent], session_id: str) -> Record:
         "audio_ms": _column("d", [frame.audio_ms for frame in frames]),
         "padding": padding.to_bytes((len(frames) + 7) // 8, "little"),
     }
-    return record | {"filled_ms": _column("d", filled_ms)} if any(filled_ms) else record
+    if any(filled_ms):
+        record["filled_ms"] = _column("d", filled_ms)
+    captured_ns = [one.captured_ns - start_ns for one in frames if one.captured_ns is not None]
+    if captured_ns:
+        if len(captured_ns) != len(frames):
+            raise ValueError(f"{FRAMES}: captured and other frames in one record")
+        record["captured_ns"] = _column("q", captured_ns)
+    return record
 
 
 def frames_of(record: Mapping[str, object]) -> list[FrameSent]:
@@ -102,6 +110,8 @@ class FrameColumns:
     """One bit a frame, the first frame's lowest."""
     filled_ms: Sequence[float] = ()
     """Empty where none was filled up."""
+    captured_ns: Sequence[int] = ()
+    """Empty where they are no live audio."""
 
     def __len__(self) -> int:
         return len(self.at_ns)
@@ -114,6 +124,7 @@ class FrameColumns:
             self.audio_ms[index],
             bool(self.padding >> index & 1),
             self.filled_ms[index] if self.filled_ms else 0.0,
+            self.start_ns + self.captured_ns[index] if self.captured_ns else None,
         )
 
 
@@ -128,8 +139,9 @@ def columns_of(record: Mapping[str, object]) -> FrameColumns:
     if len(bits) != (count + 7) // 8:
         raise ValueError(f"{FRAMES}: padding has {len(bits)} bytes for {count} frames")
     filled_ms = _numbers("d", record, "filled_ms", count) if "filled_ms" in record else ()
+    captured_ns = _numbers("q", record, "captured_ns", count) if "captured_ns" in record else ()
     padding = int.from_bytes(bits, "little")
-    return FrameColumns(start_ns, at_ns, due_ns, audio_ms, padding, filled_ms)
+    return FrameColumns(start_ns, at_ns, due_ns, audio_ms, padding, filled_ms, captured_ns)
 
 
 def events_of(records: Iterable[Mapping[str, object]]) -> Iterator[Event]:
@@ -145,7 +157,8 @@ class Recorder:
     """Turns the events of one session into records as they happen, frames in batches.
 
     A batch ends where any other event comes, so records keep the order in which events were fed,
-    also at equal moments: that makes a replay exact.
+    also at equal moments: that makes a replay exact. It ends as well between audio that was
+    captured and audio that was not.
     """
 
     def __init__(
@@ -162,6 +175,8 @@ class Recorder:
     def note(self, event: Event) -> None:
         """Take one event; call ``flush`` after the last."""
         if isinstance(event, FrameSent):
+            if self._frames and _is_live(self._frames[0]) is not _is_live(event):
+                self.flush()
             self._frames.append(event)
             if len(self._frames) >= self._most:
                 self.flush()
@@ -175,6 +190,10 @@ class Recorder:
             record = frames_record(self._frames, self._session_id)
             self._frames = []
             self._put(record)
+
+
+def _is_live(frame: FrameSent) -> bool:
+    return frame.captured_ns is not None
 
 
 def _fault_record(fault: Fault) -> Record:

@@ -7,6 +7,7 @@ mere passing of time. Who uses which stands in docs/rescore.md.
 from measure.definitions.corrections import corrections
 from measure.definitions.durations import (
     audio_start,
+    captured,
     confirmed,
     first_partial,
     first_text,
@@ -49,6 +50,12 @@ DEFINITIONS: dict[str, Definition] = {
         "the silence wait is inside",
         Unit.NANOSECONDS,
         speech_end_last,
+    ),
+    "captured": Definition(
+        "live audio: from when the microphone took up the end of speech to the answer that stopped "
+        "the watch: what a speaker waits for, the device's own delay and the silence wait included",
+        Unit.NANOSECONDS,
+        captured,
     ),
     "first_partial": Definition(
         "from zero to the first partial after it", Unit.NANOSECONDS, first_partial

@@ -9,6 +9,7 @@ from measure.records import Answer
 
 NO_ZERO = "the watch never started"
 NO_SPEECH_END = "no frame reached the end of speech"
+NOT_CAPTURED = "no live audio, or the device does not say when it took it up"
 
 
 def method(told: Replayed) -> Value:
@@ -53,6 +54,14 @@ def speech_end_last(told: Replayed) -> Value:
     finals = [said for said in told.said if said.transcript.final and said.text]
     at_ns = next((said.at_ns for said in reversed(finals) if not said.duplicate), None)
     return _from_speech_end(told, at_ns, "no final with text")
+
+
+def captured(told: Replayed) -> Value:
+    """From when the microphone took up the end of speech to the answer that stopped the watch."""
+    end, final = told.speech_end, told.reading.final
+    from_ns = None if end is None else told.captured_ns(end.audio_ms)
+    to_ns = final.at_ns if final else None
+    return between(from_ns, to_ns, NOT_CAPTURED, told.reading.verdict.value)
 
 
 def audio_start(told: Replayed) -> Value:

@@ -23,7 +23,7 @@ from measure.events import (
     Transcript,
 )
 from measure.heard import Heard, Said
-from measure.records import Endpoint, Reading, Rule
+from measure.records import MS, Endpoint, Reading, Rule
 from measure.replay import Recorded
 from measure.stopwatch import RECEIVED, Stopwatch
 from measure.turns import Turns
@@ -68,10 +68,20 @@ class Replayed:
 
     def sent_ns(self, audio_ms: float) -> int | None:
         """When the frame left that completed the audio up to there; None where none did."""
+        frame = self._frame_with(audio_ms)
+        return None if frame is None else frame.at_ns
+
+    def captured_ns(self, audio_ms: float) -> int | None:
+        """When a microphone took up the sound at that place; None where none did or says so."""
+        frame = self._frame_with(audio_ms)
+        if frame is None or frame.captured_ns is None:
+            return None
+        return frame.captured_ns - round((frame.audio_ms - audio_ms) * MS)
+
+    def _frame_with(self, audio_ms: float) -> FrameSent | None:
         for columns in self.frames:
             if len(columns) and columns.audio_ms[-1] >= audio_ms:
-                index = bisect_left(columns.audio_ms, audio_ms)
-                return columns.start_ns + columns.at_ns[index]
+                return columns.frame(bisect_left(columns.audio_ms, audio_ms))
         return None
 
 
@@ -226,10 +236,14 @@ class _Thinning:
             watch.feed(Tick(self.now_ns))
 
     def _paced(self, frames: FrameColumns) -> bool:
-        """Time and audio only go on, as when frames are paced, and where speech starts is known."""
+        """Time and audio only go on, as when frames are paced, and it is known where speech is.
+
+        Where a live detector has yet to tell that, any frame may turn out to have mattered.
+        """
         at_ns, audio_ms = frames.at_ns, frames.audio_ms
         return (
             self.speech_start_ms is not None
+            and bool(self.endpoints_ms)
             and frames.start_ns + at_ns[0] >= self.now_ns
             and audio_ms[0] >= self._sent_ms
             and sorted(at_ns) == at_ns
@@ -250,7 +264,7 @@ class _Thinning:
     def _uneventful(self, frames: FrameColumns) -> bool:
         """None has been late, and the endpoint, which is known, still lies ahead of all of them."""
         in_time = self._late_max_ns is not None and self._late_max_ns <= self._budget_ns
-        return in_time and bool(self.endpoints_ms) and frames.audio_ms[-1] < min(self.endpoints_ms)
+        return in_time and frames.audio_ms[-1] < min(self.endpoints_ms)
 
     def _late(self, frames: FrameColumns) -> list[int]:
         """All beyond the budget; the latest where it is later than any before."""

@@ -28,6 +28,7 @@ from measure.events import (
     StreamDone,
     Tick,
     Transcript,
+    Xrun,
 )
 from measure.faults import Fault, FaultKind, Whose
 from measure.records import Answer, FinalRule, Flow, ForceAt, Reading, Remark, Rule, Verdict
@@ -412,8 +413,17 @@ def remarks_of(rule: Rule, story: Story) -> set[Remark]:
             for event in story
             if isinstance(event, HostStalled)
         ),
+        Remark.XRUN: any(
+            within_the_turn(rule, story, event) for event in story if isinstance(event, Xrun)
+        ),
     }
     return {remark for remark, holds in found.items() if holds}
+
+
+def within_the_turn(rule: Rule, story: Story, xrun: Xrun) -> bool:
+    """The device failed at or behind the start of speech, and not after the answer."""
+    starts = [event.audio_ms for event in story if isinstance(event, SpeechStart)]
+    return xrun.audio_ms >= [*starts, 0.0][0] and xrun.at_ns <= awaited_until_ns(rule, story)
 
 
 def endpoint_in_padding(rule: Rule, story: Story) -> bool:
@@ -542,6 +552,8 @@ def ours_to_blame(rule: Rule, story: Story) -> Verdict | None:
     orders = [event for event in story if zero and isinstance(event, order_of(rule))]
     asked = orders[:1] if rule.flow is not Flow.FALLBACK else []
     late = [*map(late_ns, last_second(rule, story)), *map(late_ns, asked)]
+    if zero and rule.flow is Flow.FALLBACK:
+        late += [zero[0] - sent_ns for sent_ns in endpoint_sent_ns(rule, story)[:1]]
     if any(ns > rule.late_budget_ns for ns in late):
         return Verdict.HARNESS_LATE
     if zero is None:
@@ -554,6 +566,12 @@ def ours_to_blame(rule: Rule, story: Story) -> Verdict | None:
     offsets_ns = [sum(steps_ns[:count]) for count in range(len(steps_ns) + 1)]
     disagreement_ns = max(offsets_ns) - min(offsets_ns)
     return Verdict.CLOCK_STEP if disagreement_ns > rule.clock_step_budget_ns else None
+
+
+def endpoint_sent_ns(rule: Rule, story: Story) -> list[int]:
+    """When the audio had left in which a detector can know the end of speech, known or not yet."""
+    place_ms = endpoint_ms(rule, ends_of(story)[0])
+    return [e.at_ns for e in story if isinstance(e, FrameSent) and e.audio_ms >= place_ms]
 
 
 def late_ns(event: FrameSent | ForceSent | FinishSent) -> int:
@@ -582,6 +600,13 @@ def reaches_into(
     zero = zero_of(rule, story)
     if zero is None or stalled_ns <= rule.stall_budget_ns:
         return False
-    choice = choice_of(rule, story)
-    until_ns = choice.at_ns if choice else min(now_ns(story), deadline_ns(rule, zero))
+    until_ns = awaited_until_ns(rule, story)
     return ended_ns > zero[0] + since_ns and ended_ns - stalled_ns < until_ns
+
+
+def awaited_until_ns(rule: Rule, story: Story) -> int:
+    """Until when the answer was awaited; where there is none, until now or the deadline."""
+    zero, choice = zero_of(rule, story), choice_of(rule, story)
+    if choice:
+        return choice.at_ns
+    return min(now_ns(story), deadline_ns(rule, zero)) if zero else now_ns(story)

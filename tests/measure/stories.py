@@ -33,6 +33,7 @@ from measure.events import (
     Tick,
     Transcript,
     Unread,
+    Xrun,
 )
 from measure.faults import Fault, FaultKind, Whose
 from measure.records import MS, SECOND, FinalRule, Flow, ForceAt, Reading, Rule
@@ -187,6 +188,7 @@ ours = st.one_of(
     st.builds(BytesUnsent, st.just(0), st.sampled_from([640, 641]), st.just(640)),
     st.sampled_from([Tick(0), NetworkSampled(0, 1, 1, 0)]),
     st.sampled_from([SpeechStart(0, 0.0, 64.0), SpeechEnd(0, END_MS, KNOWN_MS, at_eof=True)]),
+    st.builds(Xrun, st.just(0), st.just("input_lost"), st.sampled_from([0.0, START_MS, 1000.0])),
 )
 ends = st.one_of(
     st.builds(StreamClosed, st.just(0), st.sampled_from([1000, 1001, None])),

@@ -1,6 +1,7 @@
 """Each definition of latency: small stories, then what holds for all of them."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -137,6 +138,35 @@ def test_the_end_of_speech_is_when_the_frame_left_that_completed_it() -> None:
         for event in late
     ]
     assert ms("speech_end", late) == 250 + 93
+
+
+def live(story: list[Event], *, delay_ns: int | None) -> list[Event]:
+    """The same, heard by a microphone that gives its samples so long after it took them up."""
+    return [
+        replace(one, captured_ns=None if delay_ns is None else one.at_ns - delay_ns)
+        if isinstance(one, FrameSent)
+        else one
+        for one in story
+    ]
+
+
+def test_from_the_microphone_on_its_own_delay_is_inside() -> None:
+    assert ms("captured", live(SPLIT, delay_ns=41 * MS)) == 250 + 100 + 41
+
+
+def test_the_end_of_speech_was_taken_up_before_the_end_of_its_frame() -> None:
+    story = [
+        SURVEYED[0],
+        SpeechEnd(0, END_MS - 7, KNOWN_MS),
+        *(event for event in SPLIT if not isinstance(event, SpeechStart | SpeechEnd)),
+    ]
+    assert ms("captured", live(story, delay_ns=0)) == 250 + 100 + 7
+
+
+@pytest.mark.parametrize("story", [SPLIT, live(SPLIT, delay_ns=None)])
+def test_what_no_microphone_took_up_has_no_such_time(story: list[Event]) -> None:
+    said = "no live audio, or the device does not say when it took it up"
+    assert missing("captured", story) == said
 
 
 def test_a_final_without_words_is_no_last_final() -> None:

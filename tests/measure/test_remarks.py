@@ -10,8 +10,10 @@ from measure.events import (
     HostStalled,
     LoopStalled,
     MessageReceived,
+    SpeechStart,
     StreamClosed,
     Tick,
+    Xrun,
 )
 from measure.records import MS, SECOND, Remark, Rule, Verdict
 from tests.measure.stories import (
@@ -19,8 +21,10 @@ from tests.measure.stories import (
     DEADLINE,
     FALLBACK,
     GRACE_OVER,
+    KNOWN_MS,
     MARKED,
     NEXT,
+    START_MS,
     ZERO,
     final,
     forced,
@@ -270,6 +274,31 @@ def test_before_zero_a_host_that_stood_still_is_not_remarked() -> None:
     story = [*spoken(), host(ZERO, 50 * MS), StreamClosed(ZERO, 1000)]
     assert read(MARKED, story).verdict is Verdict.CONNECTION_LOST
     assert remarks(MARKED, *story) == ()
+
+
+# Where the sound device failed.
+
+
+@pytest.mark.parametrize(
+    ("place_ms", "at_ns", "remarked"),
+    [
+        (START_MS - 0.0625, ZERO, False),
+        (START_MS, ZERO, True),
+        (KNOWN_MS, AT, True),
+        (KNOWN_MS, AT + 1, False),
+    ],
+)
+def test_a_device_that_fails_between_the_start_of_speech_and_the_answer_is_remarked(
+    place_ms: float, at_ns: int, remarked: bool
+) -> None:
+    story = [*forced(), ANSWER]
+    story.insert(-1 if at_ns <= AT else len(story), Xrun(at_ns, "input_lost", place_ms, 20.0))
+    assert remarks(MARKED, *story) == ((Remark.XRUN,) if remarked else ())
+
+
+def test_a_device_that_fails_before_any_speech_is_known_is_remarked_until_it_is() -> None:
+    assert remarks(MARKED, Xrun(1, "input_overflow", 0.0)) == (Remark.XRUN,)
+    assert remarks(MARKED, Xrun(1, "input_overflow", 0.0), SpeechStart(1, 0.5, 64.0)) == ()
 
 
 # At equal stamps what was told first was first.

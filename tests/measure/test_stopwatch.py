@@ -162,6 +162,23 @@ def test_without_force_a_late_decision_is_zero() -> None:
     assert read(FALLBACK, [frame(1, KNOWN_MS), SpeechEnd(2, END_MS, KNOWN_MS)]).zero_ns == 2
 
 
+@pytest.mark.parametrize(
+    ("told_ns", "expected"),
+    [(20 * MS, Verdict.NATURAL_FINAL), (20 * MS + 1, Verdict.HARNESS_LATE)],
+)
+def test_without_force_a_live_detector_must_not_tell_too_late(
+    told_ns: int, expected: Verdict
+) -> None:
+    story = [
+        SURVEYED[0],
+        frame(ZERO, KNOWN_MS),
+        frame(ZERO + 20 * MS, KNOWN_MS + 20),
+        SpeechEnd(ZERO + told_ns, END_MS, KNOWN_MS),
+        final(ZERO + SECOND, "good day"),
+    ]
+    assert verdict(FALLBACK, *story) is expected
+
+
 def test_without_force_it_does_not_matter_when_a_force_would_be_sent() -> None:
     early = replace(FALLBACK, force_at=ForceAt.SPEECH_END)
     assert read(early, [*SURVEYED, frame(1, END_MS)]).zero_ns is None

@@ -21,6 +21,7 @@ from measure.events import (
     StreamClosed,
     Tick,
     Transcript,
+    Xrun,
 )
 from measure.measurement import Tally
 from measure.records import (
@@ -613,6 +614,26 @@ def test_a_clock_that_stepped_long_before_a_turn_does_not_spoil_it() -> None:
     story = [*first(MARKED), forced_final(ZERO + 1, "good"), ClockStepped(ZERO + 2, SECOND)]
     story += [*second(MARKED), forced_final(ZERO2 + 1, "day")]
     assert verdicts(MARKED, *story) == [Verdict.CLOCK_STEP, Verdict.FORCED_FINAL]
+
+
+@pytest.mark.parametrize(
+    ("place_ms", "marked"), [(START2_MS - 1, False), (START2_MS, True), (KNOWN2_MS, True)]
+)
+def test_a_device_that_fails_marks_the_turn_whose_speech_it_falls_into(
+    place_ms: float, marked: bool
+) -> None:
+    lost = Xrun(BEGUN - 1, "input_lost", place_ms)
+    story = [*first(MARKED), forced_final(ZERO + 1, "good"), Tick(ZERO + SECOND), lost]
+    story += [*second(MARKED), forced_final(ZERO2 + 1, "day")]
+    expected = (Remark.XRUN,) if marked else ()
+    assert [reading.remarks for reading in readings(MARKED, *story)] == [(), expected]
+
+
+def test_a_device_that_fails_while_two_turns_are_open_is_heard_by_both() -> None:
+    lost = Xrun(BEGUN + 1, "input_lost", START2_MS + 100)
+    story = [*first(MARKED), RESUMED, lost, forced_final(BEGUN + 2, "good"), *SPOKEN2]
+    story += [*asked(MARKED, ZERO2), forced_final(ZERO2 + 1, "day")]
+    assert [reading.remarks for reading in readings(MARKED, *story)] == [(Remark.XRUN,)] * 2
 
 
 @pytest.mark.parametrize(
