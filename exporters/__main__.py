@@ -19,7 +19,7 @@ from exporters.health import Health
 from exporters.inbox import Inbox
 from exporters.intake import Conclude, Intake
 from exporters.journal import About, Clock, Journal, Limits
-from exporters.live import LiveView, LiveWriter
+from exporters.live import LiveView, LiveWriter, View
 from exporters.logs import LineWriter, Log, goes_to_the_system_journal, style_for
 from exporters.packets import Ready, in_words, said
 from exporters.packing import unpack
@@ -30,8 +30,10 @@ from exporters.reloading import Reloads
 from exporters.retention import Keep
 from exporters.routes import Sources, app_of
 from exporters.settings import Settings, settings_of
+from exporters.turn_view import turn_view
 from exporters.web import Web
-from exporters.web_config import Tls, Watched, WebConfig, WebConfigError
+from exporters.web_config import WebConfigError
+from exporters.web_protection import Protection, Say
 from measure.records import SECOND
 from measure.wire import Record
 
@@ -103,8 +105,9 @@ def _export(
     conclude: Conclude | None,
 ) -> None:
     """Open everything, say so, and take records to the end. Raises CannotStart."""
-    live = LiveView(Console(stderr=True)) if settings.live else None
-    writer = LineWriter(STDERR) if live is None else LiveWriter(live)
+    stderr = LineWriter(STDERR)
+    live = _view(stderr, settings)
+    writer = stderr if live is None else LiveWriter(live)
     metrics = Metrics(settings.streams, settings.schedules, settings.build, settings.models)
     health = Health(CLOCK.mono_ns)
     recent = Recent(settings.version, socket.gethostname())
@@ -116,6 +119,7 @@ def _export(
     def say(level: str, event: str, **fields: object) -> None:
         intake.say(level, event, **fields)
 
+    protection = _protection(settings, say)
     journal = Journal(
         directory,
         About(socket.gethostname(), _boot_id(), settings.version, settings.config_sha256),
@@ -137,11 +141,11 @@ def _export(
         enrich=enrich,
         conclude=conclude,
         live=live,
-        watchers=(recent.take, reloads.take),
+        watchers=(recent.take, reloads.take, protection.take),
     )
     reload = reloads.ask if settings.web.lifecycle else None
     sources = Sources(metrics.registry, health, recent, time.time, reload)
-    web = _web(settings, sources)
+    web = _web(settings, sources, protection)
     try:
         recovered = recover_all(directory, intake.say)
         _open(journal, directory)
@@ -164,16 +168,28 @@ def _export(
         if web is not None:
             web.close()
         writer.close()
+        stderr.close()
+
+
+def _view(stderr: LineWriter, settings: Settings) -> View | None:
+    match settings.live:
+        case "rounds":
+            return LiveView(Console(stderr=True))
+        case "turns":
+            terminal = os.isatty(STDERR)
+            return turn_view(stderr, terminal=terminal, encoding=sys.stderr.encoding)
+    return None
 
 
 def _log(writer: LineWriter | LiveWriter, settings: Settings) -> Log:
     terminal = os.isatty(STDERR)
+    watched = settings.live != "off"
     plain = "NO_COLOR" in os.environ or os.environ.get("TERM") in (None, "dumb")
     return Log(
         writer,
         CLOCK,
-        style=style_for(settings.log_format, terminal=terminal),
-        level="error" if settings.live else settings.log_level,
+        style=style_for(settings.log_format, terminal=terminal or watched),
+        level="error" if watched else settings.log_level,
         transcripts=settings.log_transcripts,
         priorities=goes_to_the_system_journal(STDERR, os.environ.get("JOURNAL_STREAM")),
         colors=terminal and not plain,
@@ -215,14 +231,13 @@ def _open(journal: Journal, directory: Path) -> None:
         ) from error
 
 
-def _web(settings: Settings, sources: Sources) -> Web | None:
-    """The pages. Raises CannotStart where address, port or protection cannot be had."""
-    if settings.listen is None and settings.web.listen_fd is None:
+def _web(settings: Settings, sources: Sources, protection: Protection) -> Web | None:
+    """The pages. Raises CannotStart where address or port cannot be had."""
+    if not _serves(settings):
         return None
-    protection = _protection(settings.web.config_file)
     app = app_of(replace(sources, protection=protection))
     try:
-        return Web(_listen(settings), app, Tls(protection))
+        return Web(_listen(settings), app, protection.context)
     except OSError as error:
         where = "the socket" if settings.listen is None else "{} port {}".format(*settings.listen)
         raise CannotStart(
@@ -239,11 +254,15 @@ def _listen(settings: Settings) -> tuple[str, int] | socket.socket:
     return settings.listen
 
 
-def _protection(path: str | None) -> Callable[[], WebConfig]:
-    if path is None:
-        return WebConfig
+def _serves(settings: Settings) -> bool:
+    return settings.listen is not None or settings.web.listen_fd is not None
+
+
+def _protection(settings: Settings, say: Say) -> Protection:
+    """Who may look. Raises CannotStart where the file has mistakes."""
+    file = settings.web.config_file
     try:
-        return Watched(Path(path))
+        return Protection(None if file is None or not _serves(settings) else Path(file), say)
     except WebConfigError as error:
         raise CannotStart(f"web: {error}") from error
 

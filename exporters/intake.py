@@ -12,7 +12,7 @@ from exporters.door import Entrance
 from exporters.health import Health
 from exporters.inbox import Inbox
 from exporters.journal import Clock, Journal
-from exporters.live import LiveView
+from exporters.live import View
 from exporters.logs import Log
 from exporters.packets import Report, in_words
 from exporters.packing import pack, unpack
@@ -55,7 +55,7 @@ class Intake:
         entrance: Entrance | None = None,
         enrich: Callable[[Record], Record] | None = None,
         conclude: Conclude | None = None,
-        live: LiveView | None = None,
+        live: View | None = None,
         watchers: Sequence[Callable[[Record], None]] = (),
     ) -> None:
         """``received``: how many records came before, such as the settings.

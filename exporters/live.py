@@ -5,7 +5,7 @@ frame late.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -19,6 +19,15 @@ from measure.wire import FRAMES, Record, frames_of
 REFRESH_NS = 150 * MS
 TEXT_COLUMNS = 60
 """How much of the newest text is shown: its end."""
+
+
+class View(Protocol):
+    """What is shown to a person who watches; for one thread."""
+
+    def take(self, record: Record) -> None: ...
+    def draw(self, now_ns: int) -> None: ...
+    def print_line(self, line: bytes) -> None: ...
+    def close(self) -> None: ...
 
 
 @dataclass(slots=True)
@@ -88,7 +97,7 @@ class LiveView:
 class LiveWriter:
     """Takes the lines of the log where they would otherwise run through the picture."""
 
-    def __init__(self, view: LiveView) -> None:
+    def __init__(self, view: View) -> None:
         self._view = view
 
     def write(self, line: bytes) -> None:

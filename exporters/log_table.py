@@ -61,6 +61,18 @@ EVENTS: Final = (
         ("path", "error"),
     ),
     LogEvent(
+        "web_configuration_taken",
+        "info",
+        "A changed web configuration file, or certificate, is in force.",
+        ("path",),
+    ),
+    LogEvent(
+        "web_configuration_refused",
+        "error",
+        "A changed web configuration file has mistakes; what it was before stays in force.",
+        ("path", "error"),
+    ),
+    LogEvent(
         "shutdown_started", "info", "A signal ends the program; what runs is ended.", ("signal",)
     ),
     LogEvent(

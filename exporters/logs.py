@@ -132,6 +132,11 @@ class LineWriter:
         except queue.Full:
             self._dropped += 1
 
+    @property
+    def waiting(self) -> int:
+        """How many lines have not been written yet, but for the one that is being written."""
+        return self._lines.qsize()
+
     def flush(self) -> None:
         """Nothing: lines are written as soon as they can be."""
 

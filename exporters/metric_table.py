@@ -40,6 +40,8 @@ NET = (
 """For connections."""
 WAIT = (0.01, 0.1, 1.0, 2.5, 5.0, 10.0, 20.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1800.0)
 """For what is due and may not begin yet."""
+UNSENT = (0.0, 640.0, 1600.0, 3200.0, 6400.0, 16_000.0, 32_000.0, 64_000.0, 320_000.0)
+"""In bytes: nothing, then 20, 50, 100 and 200 ms, half, one, two and ten seconds of usual audio."""
 
 PROVIDER = ("provider",)
 MODEL = ("provider", "model")
@@ -216,11 +218,13 @@ METRICS = (
     ),
     _counter("frames_total", (), "Audio frames handed to a socket."),
     _counter("frames_late_total", (), "Audio frames handed to a socket more than 20 ms late."),
+    # No send waits: what the kernel does not take at once is queued, and leaves behind the rest.
+    # So there is no time spent in sending; that the other side holds us up shows in what is left.
     _histogram(
-        "send_blocked_seconds",
+        "unsent_at_zero_bytes",
         PROVIDER,
-        FINE,
-        "Time a frame spent in send because the peer or the kernel pushed back.",
+        UNSENT,
+        "What had not left this host at zero; more than one message of audio voids the session.",
     ),
     _histogram("loop_lag_seconds", (), FINE, "Delay between the due time and the run of a probe."),
     _histogram(
@@ -244,12 +248,6 @@ METRICS = (
         "host_allows",
         ("feature",),
         "1 where this host allows it, else 0; without a precise timer pacing is a plain sleep.",
-    ),
-    _histogram(
-        "vad_inference_duration_seconds",
-        (),
-        FINE,
-        "Wall time of one window of the voice-activity detector.",
     ),
     _histogram(
         "endpoint_trigger_duration_seconds",

@@ -26,6 +26,8 @@ class Recent:
         self.host = host
         self.sessions: tuple[Fields, ...] = ()
         """The newest last; as in the log, with ``wall_unix_s``."""
+        self.streams: tuple[tuple[str, str], ...] = ()
+        """Each model that is measured, with its flow."""
         self.next_runs: Mapping[str, float] = {}
         """Unix time at which each schedule is due next."""
         self.spending: tuple[Fields, ...] = ()
@@ -87,5 +89,9 @@ class Recent:
 
     def _configured(self, record: Fields) -> None:
         self.reloaded = dict(record)
-        if record.get("successful") and record.get("text") is not None:
+        if not record.get("successful"):
+            return
+        if record.get("text") is not None:
             self.configuration = str(record["text"])
+        streams = record.get("streams", ())
+        self.streams = tuple(dict.fromkeys((one["model"], one["flow"]) for one in streams))

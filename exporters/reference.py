@@ -7,9 +7,19 @@ import sys
 from pathlib import Path
 
 from exporters.log_table import EVENTS
-from exporters.metric_table import CLOSED, FINE, LATENCY, METRICS, NET, PREFIX, WAIT, Metric
+from exporters.metric_table import (
+    CLOSED,
+    FINE,
+    LATENCY,
+    METRICS,
+    NET,
+    PREFIX,
+    UNSENT,
+    WAIT,
+    Metric,
+)
 
-_BUCKETS = {LATENCY: "latency", FINE: "fine", NET: "net", WAIT: "wait"}
+_BUCKETS = {LATENCY: "latency", FINE: "fine", NET: "net", WAIT: "wait", UNSENT: "unsent"}
 
 
 def metrics_page() -> str:
@@ -44,9 +54,16 @@ def metrics_page() -> str:
             "",
             *labels,
             "",
-            "## Bounds of buckets, in seconds",
+            "## Bounds of buckets, in seconds; of what is unsent, in bytes",
             "",
             *bounds,
+            "",
+            "## What is not measured",
+            "",
+            "- How long one window of the voice-activity detector takes: no detector runs while a",
+            "  recording is streamed. Its ends of speech are surveyed before measuring begins.",
+            "- How long a frame spends in sending: no send waits. What the kernel does not take",
+            "  at once is queued; `speechbench_unsent_at_zero_bytes` shows what was left at zero.",
             "",
         ]
     )

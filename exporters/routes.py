@@ -1,5 +1,7 @@
 """What can be asked for over HTTP, and what is answered; the server itself is exporters/web.py.
 
+What is plain text to a program is a page to whoever looks with a browser.
+
 /                  the status page
 /metrics           Prometheus text, or OpenMetrics for whoever accepts it
 /-/healthy         200 while the measuring process gives signs of life, else 503
@@ -10,7 +12,7 @@
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs
 
@@ -18,6 +20,7 @@ import orjson
 from prometheus_client import CollectorRegistry, make_wsgi_app
 
 from exporters.health import Health
+from exporters.markup import notice
 from exporters.pages import status_page
 from exporters.recent import Recent
 from exporters.web_config import WebConfig
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
     App = Callable[[WSGIEnvironment, StartResponse], Iterable[bytes]]
 
 TEXT = "text/plain; charset=utf-8"
+HTML = "text/html; charset=utf-8"
 LOOK = ("GET", "HEAD")
 
 
@@ -39,6 +43,8 @@ class Answer:
     body: bytes
     kind: str = TEXT
     headers: tuple[tuple[str, str], ...] = ()
+    title: str | None = None
+    """Of the page that a browser is given instead of plain text; by default its status."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +91,11 @@ def _routes(sources: Sources) -> dict[str, Callable[[str], Answer]]:
         html = status_page(
             recent, unwell=health.unwell(), unready=health.unready(), now_s=sources.wall_s()
         )
-        return Answer("200 OK", html.encode(), "text/html; charset=utf-8", _NO_SCRIPTS)
+        return Answer("200 OK", html.encode(), HTML)
 
     def config(query: str) -> Answer:
-        return _said("200 OK", recent.configuration.rstrip() or "the built-in settings")
+        said = recent.configuration.rstrip() or "the built-in settings"
+        return replace(_said("200 OK", said), title="Configuration")
 
     return {
         "/": page,
@@ -131,14 +138,26 @@ def _said(status: str, line: str) -> Answer:
 
 
 def _send(answer: Answer, environ: "WSGIEnvironment", start: "StartResponse") -> Iterable[bytes]:
+    if answer.kind == TEXT:
+        answer = _as_asked(answer, environ.get("HTTP_ACCEPT", ""))
     headers = [
         ("Content-Type", answer.kind),
         ("Content-Length", str(len(answer.body))),
         ("X-Content-Type-Options", "nosniff"),
         *answer.headers,
+        *(_NO_SCRIPTS if answer.kind == HTML else ()),
     ]
     start(answer.status, headers)
     return [] if environ["REQUEST_METHOD"] == "HEAD" else [answer.body]
+
+
+def _as_asked(answer: Answer, accept: str) -> Answer:
+    """Plain text, or a page for whoever asks for one: phones show plain text too small."""
+    headers = (*answer.headers, ("Vary", "Accept"))
+    if "text/html" not in accept:
+        return replace(answer, headers=headers)
+    page = notice(answer.title or answer.status, answer.body.decode().rstrip())
+    return replace(answer, body=page.encode(), kind=HTML, headers=headers)
 
 
 _NO_SCRIPTS = (("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'"),)

@@ -12,6 +12,7 @@ SETTINGS = "settings"
 
 LEVELS = ("debug", "info", "warning", "error", "critical")
 FORMATS = ("auto", "json", "console")
+LIVE = ("off", "rounds", "turns")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +49,12 @@ class Settings:
     log_format: str = "auto"
     """``json``, ``console``, or ``auto``: console where standard error is a terminal."""
     log_level: str = "info"
-    live: bool = False
-    """Somebody watches at a terminal: show how things go, instead of a line for each event."""
+    live: str = "off"
+    """What somebody who watches is shown on standard error, instead of a line for each event.
+
+    ``rounds``: how far each clip is, at a terminal. ``turns``: each turn of live audio as soon as
+    it is read; where there is no terminal, as plain lines.
+    """
     log_transcripts: bool = False
     """Lines may hold what was said."""
     version: str = ""
@@ -72,6 +77,7 @@ class Settings:
     def __post_init__(self) -> None:
         _one_of("log format", self.log_format, FORMATS)
         _one_of("log level", self.log_level, LEVELS)
+        _one_of("live view", self.live, LIVE)
 
     def record(self) -> Record:
         """As it crosses."""

@@ -31,6 +31,7 @@ from measure.events import (
     StreamReady,
     Transcript,
     Unread,
+    Xrun,
 )
 from measure.records import MS, Endpoint, Flow, Reading, Rule
 from measure.replay import Session
@@ -263,6 +264,11 @@ def _asked(event: ForceSent | FinishSent) -> tuple[Lane, str, str]:
     return Lane.FORCE, what, f"{signed_ms(event.at_ns - event.due_ns)} ms after it was due"
 
 
+def _xrun(event: Xrun) -> str:
+    lost = "" if event.lost_ms is None else f", {event.lost_ms:.1f} ms are missing"
+    return f"{event.what.replace('_', ' ')}{lost}"
+
+
 def _closed(event: StreamClosed) -> tuple[Lane, str, str]:
     code = "without a Close" if event.code is None else f"Close {event.code}"
     return Lane.STREAM, "closed", f"{code} {event.reason}".strip()
@@ -299,6 +305,7 @@ DESCRIBED: dict[type[Event], Described] = {
         f"by {signed_ms(event.step_ns)} ms",
     ),
     NoSpeech: lambda _: (Lane.TROUBLE, "no speech in the clip", ""),
+    Xrun: lambda event: (Lane.TROUBLE, "the sound device failed", _xrun(event)),
 }
 """How each kind of event is told; those that are not here are not drawn as marks."""
 

@@ -17,8 +17,7 @@ configuration.
 import base64
 import binascii
 import ssl
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -54,6 +53,12 @@ class TlsFiles:
     client_auth: ssl.VerifyMode = ssl.CERT_NONE
     min_version: ssl.TLSVersion = ssl.TLSVersion.TLSv1_2
 
+    @property
+    def files(self) -> tuple[str, ...]:
+        """All that are read."""
+        more = () if self.client_ca_file is None else (self.client_ca_file,)
+        return self.cert_file, self.key_file, *more
+
     def context(self) -> ssl.SSLContext:
         """Ready to serve. Raises WebConfigError where a file is none of what it should be."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -86,47 +91,6 @@ class WebConfig:
         known = self.users.get(name)
         matches = bcrypt.checkpw(password[:72], known or _NOBODY)
         return matches and known is not None
-
-
-class Watched:
-    """What a file says now: it is read again when it has been replaced.
-
-    A new one with mistakes changes nothing; the old one stays in force.
-    """
-
-    def __init__(self, path: Path) -> None:
-        """Raises WebConfigError for what is there at first."""
-        self._path = path
-        self._seen = self._stamp()
-        self._config = read_web_config(path)
-        if self._config.tls is not None:
-            self._config.tls.context()
-
-    def __call__(self) -> WebConfig:
-        stamp = self._stamp()
-        if stamp != self._seen:
-            self._seen = stamp
-            with suppress(WebConfigError):
-                self._config = read_web_config(self._path)
-        return self._config
-
-    def _stamp(self) -> tuple[int, int]:
-        try:
-            found = self._path.stat()
-        except OSError:
-            return (0, 0)
-        return found.st_mtime_ns, found.st_ino
-
-
-class Tls:
-    """The protection of the next connection: certificates are read anew for each, as they renew."""
-
-    def __init__(self, protection: Callable[[], WebConfig]) -> None:
-        self._protection = protection
-
-    def __call__(self) -> ssl.SSLContext | None:
-        tls = self._protection().tls
-        return None if tls is None else tls.context()
 
 
 def read_web_config(path: Path) -> WebConfig:

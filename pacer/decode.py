@@ -3,10 +3,12 @@
 bytes ─what is it?─> header put right ─libsndfile─> float64[n, channels], checked
 """
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from io import BytesIO
+from tempfile import TemporaryFile
+from typing import BinaryIO
 
 import numpy as np
 import soundfile
@@ -189,31 +191,43 @@ def _recognised(
     return content, None, remarks
 
 
-def _decoder(content: bytes, raw: RawFormat | None) -> soundfile.SoundFile:
-    if raw is None:
-        return _Forward(_Source(content))
-    subtype, endian, _ = ENCODINGS[raw.encoding]
-    return _Forward(
-        _Source(content),
-        format="RAW",
-        subtype=subtype,
-        endian=endian,
-        samplerate=raw.rate_hz,
-        channels=raw.channels,
-    )
+@contextmanager
+def _decoder(content: bytes, raw: RawFormat | None) -> Iterator[soundfile.SoundFile]:
+    """The file as the decoder itself reads it, from memory that has a file's number.
 
-
-class _Source(BytesIO):
-    """A file in memory that goes along with whatever a broken header makes the decoder ask for.
-
-    An exception in here would be printed by the decoder's binding, and reach nobody.
+    It could call back into Python for each piece; but the code for such calls is made as the
+    program goes, which a sandbox may forbid.
     """
+    with _in_memory(content) as file:
+        if raw is None:
+            made = _Forward(file.fileno(), closefd=False)
+        else:
+            subtype, endian, _ = ENCODINGS[raw.encoding]
+            made = _Forward(
+                file.fileno(),
+                closefd=False,
+                format="RAW",
+                subtype=subtype,
+                endian=endian,
+                samplerate=raw.rate_hz,
+                channels=raw.channels,
+            )
+        with made:
+            yield made
 
-    def seek(self, offset: int, whence: int = 0, /) -> int:
-        try:
-            return super().seek(offset, whence)
-        except (ValueError, OverflowError):
-            return self.tell()
+
+def _in_memory(content: bytes) -> BinaryIO:
+    """A file that is gone when it is closed, read from its start."""
+    file: BinaryIO
+    try:
+        file = os.fdopen(os.memfd_create("sound", os.MFD_CLOEXEC), "w+b", buffering=0)
+    except AttributeError:  # another system than Linux
+        file = TemporaryFile(buffering=0)  # noqa: SIM115 (whoever asked for it closes it)
+    view = memoryview(content)
+    while view:
+        view = view[file.write(view) :]
+    file.seek(0)
+    return file
 
 
 class _Forward(soundfile.SoundFile):  # type: ignore[misc]

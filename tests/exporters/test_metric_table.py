@@ -46,7 +46,7 @@ def test_a_metric_is_named_as_prometheus_asks(metric: Metric) -> None:
     assert metric.name.endswith("_total") == (metric.kind == "counter")
     assert metric.name.endswith("_info") == (metric.kind == "info")
     assert bool(metric.buckets) == (metric.kind == "histogram")
-    assert metric.kind != "histogram" or metric.name.endswith("_seconds")
+    assert metric.kind != "histogram" or metric.name.endswith(("_seconds", "_bytes"))
     assert metric.help.endswith(".")
     if metric.kind != "info":
         assert not set(metric.labels) & set(metric.name.split("_"))

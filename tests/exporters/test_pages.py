@@ -2,7 +2,8 @@
 
 from html.parser import HTMLParser
 
-from exporters.pages import SHOWN, status_page
+from exporters.glossary import MISSED
+from exporters.pages import DETAIL_CHARACTERS, SHOWN, status_page
 from exporters.recent import KEPT, Recent
 from tests.exporters.records import S, finished
 
@@ -51,7 +52,9 @@ def read(html: str) -> tuple[str, set[str]]:
 def test_an_empty_page_says_that_there_is_nothing_yet() -> None:
     text, _ = read(page(fed()))
     assert "measuring" in text
-    assert "None yet." in text
+    assert "What is measured is not known yet." in text
+    assert "None has ended yet" in text
+    assert "None is planned yet." in text
     assert "Self-test: none yet" in text
 
 
@@ -112,7 +115,7 @@ def test_money_pauses_and_next_runs_are_there() -> None:
         {"k": "job_missed", "t": 5, "why": "over_budget"},
     )
     text, _ = read(page(recent))
-    for said in ("3.0 h", "45 s", "$0.2500", "over_budget", " 3"):
+    for said in ("3.0 h", "45 s", "0.2500", "1.00", "25 %", MISSED["over_budget"], " 3"):
         assert said in text
     assert "gone" not in text
     assert recent.missed == {"over_budget": 3}
@@ -121,7 +124,7 @@ def test_money_pauses_and_next_runs_are_there() -> None:
 def test_only_so_many_sessions_are_remembered_and_fewer_shown() -> None:
     recent = fed(*(finished(f"s-{n}", clip=f"clip-{n:04}") for n in range(KEPT + 10)))
     assert len(recent.sessions) == KEPT
-    assert page(recent).count("clip-") == SHOWN
+    assert page(recent).count(">clip-") == SHOWN
 
 
 def test_sessions_since_a_moment_are_those_that_began_later() -> None:
@@ -137,3 +140,42 @@ def test_a_configuration_that_was_refused_leaves_the_running_one() -> None:
     )
     assert recent.configuration == "a = 1"
     assert "line 3: no" in page(recent)
+
+
+def configured(*streams: tuple[str, str]) -> dict[str, object]:
+    told = [{"provider": "p", "model": m, "dataset": "d", "flow": f} for m, f in streams]
+    return {"k": "configured", "t": 1, "successful": True, "text": "", "streams": told}
+
+
+def test_what_is_to_be_measured_is_there_before_anything_was() -> None:
+    text, _ = read(page(fed(configured(("a/one", "forced"), ("b/two", "fallback")))))
+    for said in ("a/one", "fallback", "b/two", "No session has ended yet."):
+        assert said in text
+
+
+def test_why_a_session_failed_is_below_its_verdict_in_short() -> None:
+    fault = {"whose": "provider", "kind": "quota", "detail": "no more " + "money " * 100}
+    text, _ = read(page(fed(finished(verdict="provider_error", valid=False, fault=fault))))
+    assert "quota: no more money" in text
+    assert "money " * (DETAIL_CHARACTERS // 6) not in text
+
+
+def test_what_had_been_final_before_zero_is_shown_as_0() -> None:
+    early = finished(
+        verdict="already_final", time_to_final_ns=-5_000_000, time_to_first_partial_ns=None
+    )
+    html = page(fed(early))
+    assert "-5" not in html
+    assert '<td role="cell" class="n" data-label="time to final (ms)">0</td>' in html
+
+
+def test_every_moment_on_the_page_has_its_zone() -> None:
+    agenda = {"k": "agenda", "t": 1, "next_run_unix_s": {"s": NOW_S}, "paused_until_unix_s": {}}
+    html = page(fed(agenda, finished()))
+    assert html.count("<time ") == html.count(" UTC</time>") == 3
+
+
+def test_a_budget_of_nothing_is_spent_whole() -> None:
+    budget = {"who": "p", "period": "day", "spent_usd": 0.0, "limit_usd": 0.0}
+    text, _ = read(page(fed({"k": "spending", "t": 1, "budgets": [budget]})))
+    assert "100 %" in text

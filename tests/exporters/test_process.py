@@ -9,6 +9,7 @@ import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
 
 import orjson
 import pytest
@@ -16,7 +17,7 @@ import pytest
 from exporters.handoff import Losses
 from exporters.process import Exporter, ExporterError, launch, start
 from exporters.segment import read_journal
-from exporters.settings import Settings, Stream
+from exporters.settings import Settings, Stream, WebOptions
 from tests.exporters.records import STREAM, finished, journalled, started
 
 ROOT = Path(__file__).parents[2]
@@ -92,6 +93,25 @@ def test_what_was_put_is_in_the_journal_the_metrics_and_the_log(house: House) ->
     assert [path.suffix for path in house.journal.iterdir()] == [".sbj"]
     events = [line["event"] for line in house.lines()]
     assert events == ["journal_opened", "metrics_listening", "session_finished"]
+
+
+def test_a_web_configuration_with_a_mistake_is_logged_once_and_the_old_one_stays(
+    house: House, tmp_path: Path
+) -> None:
+    path = tmp_path / "web.yml"
+    path.write_text("basic_auth_users: {}\n")
+    web = WebOptions(config_file=str(path))
+    exporter = house.launch(house.settings(listen=("127.0.0.1", 0), web=web))
+    ready = exporter.wait_ready(PATIENCE_S)
+    path.write_text("basic_auth_users: [nobody at all]\n")
+    for t in range(3):
+        with pytest.raises(HTTPError, match="401"):
+            urllib.request.urlopen(f"http://{ready.address}/", timeout=PATIENCE_S)
+        exporter.handoff.put({"k": "heartbeat", "t": t})
+    assert exporter.stop(PATIENCE_S)
+    (refused,) = [one for one in house.lines() if one["event"] == "web_configuration_refused"]
+    assert refused["level"] == "error"
+    assert refused["error"].startswith(f"{path}: basic_auth_users must hold names")
 
 
 def test_a_segment_says_which_host_boot_and_version_wrote_it(house: House) -> None:

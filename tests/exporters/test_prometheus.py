@@ -289,21 +289,26 @@ def test_a_heartbeat_says_how_the_measuring_process_is() -> None:
         "healthy": False,
         "waiting": 12,
         "loop_lag_ns": [1 * MS, 2 * MS],
-        "vad_ns": [200_000],
         "host_late_max_ns": 7 * MS,
-        "send_blocked_ns": {"local": [5 * MS]},
     }
     agenda = {"k": "agenda", "t": 1, "next_run_unix_s": {"hourly": 1234.5}}
     metrics = fed(beat, agenda, schedules=["hourly"])
     assert value(metrics, "harness_healthy") == 0
     assert value(metrics, "sink_queue_records") == 12
     assert value(metrics, "loop_lag_seconds_sum") == pytest.approx(0.003)
-    assert value(metrics, "vad_inference_duration_seconds_count") == 1
     assert value(metrics, "host_stall_seconds_sum") == pytest.approx(0.007)
-    assert value(metrics, "send_blocked_seconds_sum", provider="local") == pytest.approx(0.005)
     assert value(metrics, "next_run_timestamp_seconds", schedule="hourly") == 1234.5
     metrics.take({"k": "heartbeat", "t": 2})
     assert value(metrics, "harness_healthy") == 1
+
+
+def test_what_had_not_left_this_host_at_zero_is_told_and_none_is_not_0() -> None:
+    metrics = fed(*(finished(f"s-{n}", unsent_bytes=n) for n in (0, 640, 641, None)))
+    name = "unsent_at_zero_bytes"
+    assert value(metrics, f"{name}_count", provider="local") == 3
+    assert value(metrics, f"{name}_sum", provider="local") == 1281
+    assert value(metrics, f"{name}_bucket", provider="local", le="0.0") == 1
+    assert value(metrics, f"{name}_bucket", provider="local", le="640.0") == 2
 
 
 def test_a_host_without_a_precise_timer_shows_it() -> None:
@@ -394,7 +399,6 @@ def odd(i: int) -> list[dict[str, Any]]:
         finished(f"odd-{i}", **{**words, "verdict": "forced_final"}, valid=True),
         {"k": "log", "t": 1, "level": f"odd-{i}", "event": f"odd-{i}"},
         {"k": "run_finished", "t": 1, "schedule": f"odd-{i}", "wall_unix_ns": 1},
-        {"k": "heartbeat", "t": 1, "send_blocked_ns": {f"odd-{i}": [1]}},
         {"k": "heartbeat", "t": 1, "next_run_unix_s": {f"odd-{i}": 1}},
         {"k": "job_begun", "t": 1, "provider": f"odd-{i}", "waited_ns": 1},
         {

@@ -10,6 +10,7 @@ FULL = Settings(
     listen=("127.0.0.1", 9464),
     log_format="json",
     log_level="debug",
+    live="turns",
     log_transcripts=True,
     version="0.1.0",
     config_sha256="c0ffee",
@@ -37,6 +38,7 @@ def test_what_is_no_settings_is_refused() -> None:
     [
         ({"log_format": "xml"}, "log format 'xml': allowed are auto, json, console"),
         ({"log_level": "loud"}, "log level 'loud': allowed are debug, info, warning"),
+        ({"live": "yes"}, "live view 'yes': allowed are off, rounds, turns"),
     ],
 )
 def test_a_mistake_is_said_with_what_is_allowed(mistake: dict[str, str], complaint: str) -> None:

@@ -20,7 +20,7 @@ from exporters.timeline_marks import (
 from exporters.timeline_svg import svg
 from measure.definitions import DEFINITIONS
 from measure.definitions.retelling import Retelling
-from measure.events import Connected, Event, Failed, LoopStalled, Notice, StreamClosed, Tick
+from measure.events import Connected, Event, Failed, LoopStalled, Notice, StreamClosed, Tick, Xrun
 from measure.faults import Fault, FaultKind, Whose
 from measure.records import MS, SECOND, Rule
 from measure.replay import Session
@@ -135,10 +135,14 @@ def test_trouble_has_a_lane_of_its_own() -> None:
     story = [
         *STORY[:-2],
         LoopStalled(ZERO + 760 * MS, 60 * MS),
+        Xrun(ZERO + 770 * MS, "input_lost", 900.0, 40.0),
+        Xrun(ZERO + 780 * MS, "output_underflow", 900.0),
         Failed(ZERO + 800 * MS, fault),
     ]
     told = [row[2:] for row in rows(line_of(story))]
     assert ("this program stood still", "for 60.000 ms") in told
+    assert ("the sound device failed", "input lost, 40.0 ms are missing") in told
+    assert ("the sound device failed", "output underflow") in told
     assert ("failed", "provider, server: oops") in told
 
 

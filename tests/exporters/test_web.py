@@ -2,6 +2,7 @@
 
 import base64
 import gzip
+import html
 import http.client
 import json
 import socket
@@ -201,6 +202,37 @@ def test_a_head_has_no_body(served: Served) -> None:
     assert int(headers["Content-Length"]) > 500
 
 
+BROWSER = "text/html,application/xhtml+xml;q=0.9,*/*;q=0.8"
+
+
+@pytest.mark.parametrize(
+    ("path", "method", "status", "title"),
+    [
+        ("/config", "GET", 200, "Configuration"),
+        ("/nothing", "GET", 404, "404 Not Found"),
+        ("/-/ready", "GET", 503, "503 Service Unavailable"),
+        ("/-/reload", "GET", 405, "405 Method Not Allowed"),
+        ("/-/reload", "POST", 403, "403 Forbidden"),
+    ],
+)
+def test_a_browser_gets_a_page_where_a_program_gets_a_line(
+    served: Served, path: str, method: str, status: int, title: str
+) -> None:
+    found, headers, body = asked(served[0], path, method, Accept=BROWSER)
+    assert (found, headers["Content-Type"]) == (status, "text/html; charset=utf-8")
+    assert headers["Content-Security-Policy"].startswith("default-src 'none'")
+    assert f"<h1>{title}</h1>".encode() in body
+    plain_status, plain_headers, plain = asked(served[0], path, method)
+    assert (plain_status, plain_headers["Content-Type"]) == (status, "text/plain; charset=utf-8")
+    assert plain.startswith(html.unescape(body.decode().partition("<pre>")[2])[:10].encode())
+    assert headers["Vary"] == plain_headers["Vary"] == "Accept"
+
+
+def test_the_metrics_are_the_same_for_a_browser(served: Served) -> None:
+    _, headers, _ = asked(served[0], "/metrics", Accept=BROWSER)
+    assert headers["Content-Type"].startswith("text/plain")
+
+
 @contextmanager
 def other(**changes: Any) -> Iterator[Web]:  # noqa: ANN401
     """A server with something special."""
@@ -230,6 +262,9 @@ def test_without_the_password_nothing_is_shown() -> None:
             status, headers, _ = asked(web, path)
             assert status == 401
             assert headers["WWW-Authenticate"].startswith("Basic ")
+        _, headers, body = asked(web, "/", Accept=BROWSER)
+        assert headers["WWW-Authenticate"].startswith("Basic ")
+        assert b"<h1>401 Unauthorized</h1>" in body
         right = "Basic " + base64.b64encode(b"reader:open sesame").decode()
         assert asked(web, "/metrics", Authorization=right)[0] == 200
 

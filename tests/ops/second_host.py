@@ -45,7 +45,6 @@ def records(second: int, wall_ns: int, chance: random.Random) -> Iterator[dict[s
         "t": 0,
         "loop_lag_ns": [int(chance.expovariate(4) * MS) for _ in range(10)],
         "host_late_max_ns": int(chance.expovariate(1) * MS),
-        "vad_ns": [int(chance.gauss(160_000, 20_000)) for _ in range(30)],
     }
     due_s = wall_ns / SECOND + 3600 - second % 3600
     yield {"k": "agenda", "t": 0, "next_run_unix_s": {SCHEDULE: due_s}}

@@ -34,6 +34,7 @@ PROGRAMS = {
     "prometheus": "prometheus",
     "promtool": "prometheus",
     "prometheus-alertmanager": "prometheus-alertmanager",
+    "chromium": "chromium",
 }
 """What has to be there, and the package of Debian that has it."""
 CLIP = "spring-of-hope"

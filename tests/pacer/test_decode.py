@@ -1,5 +1,7 @@
 """Each kind of file gives its samples, and a broken one a reason."""
 
+import subprocess
+import sys
 from collections.abc import Iterable
 from io import BytesIO
 
@@ -240,3 +242,31 @@ def test_channels_that_hold_nothing_are_noticed(monkeypatch: pytest.MonkeyPatch)
 def test_the_samples_of_a_plain_file_are_what_was_written() -> None:
     found, _ = decoded(wav())
     assert (found[:, 0] * 32768).astype(np.int16).tolist() == SPEECH.tolist()
+
+
+_WITHOUT_NEW_CODE = """
+import ctypes, sys
+import soundfile
+from pacer.decode import RawFormat, opened
+set_mdwe, refuse_exec_gain = 65, 1
+if ctypes.CDLL(None).prctl(set_mdwe, refuse_exec_gain, 0, 0, 0) != 0:
+    sys.exit(77)
+for content, raw in ((bytes(3200), RawFormat()), (sys.stdin.buffer.read(), None)):
+    with opened(content, raw) as sound:
+        assert sum(len(block) for block in sound.blocks()) == 1600
+"""
+
+
+def test_no_code_is_made_while_it_decodes() -> None:
+    """So that a unit may forbid that: MemoryDenyWriteExecute=yes."""
+    buffer = BytesIO()
+    soundfile.write(buffer, np.zeros(1600), 16_000, format="FLAC")
+    done = subprocess.run(
+        [sys.executable, "-c", _WITHOUT_NEW_CODE],
+        input=buffer.getvalue(),
+        capture_output=True,
+        check=False,
+    )
+    if done.returncode == 77:
+        pytest.skip("this kernel cannot be asked for that")
+    assert done.returncode == 0, done.stderr.decode()
