@@ -7,7 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet
 
-.PHONY: demo test check mutants bench test-ops dashboards lock test-systemd soak clean help
+.PHONY: demo test check mutants bench test-ops test-audio dashboards lock test-systemd soak clean help
 
 help:
 	@echo 'make demo    measure the built-in recogniser with real speech (two minutes, no keys)'
@@ -18,6 +18,7 @@ help:
 	@echo 'make mutants small faults planted in the heart, to see that a test notices each'
 	@echo 'make bench   side by side with other clients (twelve minutes; BENCH=--quick: three)'
 	@echo 'make test-ops  Prometheus, rules, alerts and dashboards for real (three minutes)'
+	@echo 'make test-audio  live audio with a virtual sound card (one minute)'
 	@echo 'make .venv   only the environment, with .venv/bin/speechbench'
 
 # The environment of a benchmark host: exactly the lock, and this program from this folder.
@@ -90,6 +91,11 @@ bench: $(VENV)/installed-bench
 test-ops: $(VENV)/installed-ops
 	@$(BIN)/python -m tests.ops.needed
 	@$(BIN)/python -m pytest -q tests/ops
+
+# A sound server of its own, in a temporary folder; no sound card is touched.
+test-audio: $(VENV)/installed-dev
+	@$(BIN)/python -m tests.audio.needed
+	@$(BIN)/python -m pytest -q tests/audio tests/daemon/test_sound.py
 
 # exporters/grafana/dashboards, anew from the code.
 dashboards: $(VENV)/installed-ops

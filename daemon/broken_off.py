@@ -20,7 +20,9 @@ def broken_off(records: Sequence[Record], now_ns: int) -> list[Record]:
 
     Raises ValueError where they are no session.
     """
-    from daemon.session import finish_records  # heavy, and hardly ever wanted in this process
+    from daemon.session_records import (
+        finish_records,  # heavy, and hardly ever wanted in this process
+    )
 
     started, *rest = records
     failed = Failed(now_ns, Fault(Whose.HOST, FaultKind.HARNESS, SAID))

@@ -5,12 +5,12 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from importlib.metadata import version
 
 from daemon.errors import UserError
 
 COMMANDS = {
     "run": "measure clips now, and show a table",
+    "listen": "measure what a microphone hears, turn by turn",
     "daemon": "measure on and on, for Prometheus, logs and journal",
     "check": "look over a configuration and say what it would do",
     "providers": "list the models that can be measured, or explain one",
@@ -26,6 +26,7 @@ COMMANDS = {
     "fake": "be a provider on this host that does as a script says, to test clients",
     "score": "count word errors of a text, or of many",
     "unit": "install the systemd units, or show what that would do",
+    "devices": "list the sound devices of this host, for listen and --monitor",
     "vad": "show where speech starts and ends in a recording",
 }
 """Every command, in the order of the help; each is a file in daemon/commands."""
@@ -39,9 +40,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return int(_command(args.command).run(args))
     except UserError as error:
-        for line in str(error).splitlines():
-            sys.stderr.write(f"speechbench: {line}\n")
-        return error.exit_code
+        return _said(error)
+    except BaseExceptionGroup as group:  # as tasks that run side by side end
+        mistake = _mistake_of(group)
+        if mistake is None:
+            raise
+        return _said(mistake)
     except KeyboardInterrupt:
         sys.stderr.write("speechbench: interrupted\n")
         return INTERRUPTED
@@ -51,13 +55,41 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
 
 
+def _said(mistake: UserError) -> int:
+    """Say it, a line for each of its lines; the exit code."""
+    for line in str(mistake).splitlines():
+        sys.stderr.write(f"speechbench: {line}\n")
+    return mistake.exit_code
+
+
+def _mistake_of(group: BaseExceptionGroup[BaseException]) -> UserError | None:
+    """The first of them, where there is nothing else in the group."""
+    mistakes, others = group.split(UserError)
+    if mistakes is None or others is not None:
+        return None
+    first: BaseException = mistakes
+    while isinstance(first, BaseExceptionGroup):
+        first = first.exceptions[0]
+    return first if isinstance(first, UserError) else None
+
+
+class _ShowVersion(argparse.Action):
+    """Shows the version, which takes longer to look up than all else here together."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from importlib.metadata import version
+
+        sys.stdout.write(f"speechbench {version('speechbench')}\n")
+        parser.exit()
+
+
 def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="speechbench",
         description="Measures how fast and how well streaming speech-to-text services answer.",
     )
     parser.add_argument(
-        "--version", action="version", version=f"speechbench {version('speechbench')}"
+        "--version", action=_ShowVersion, nargs=0, help="show program's version number and exit"
     )
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     wanted = next((word for word in given if not word.startswith("-")), None)

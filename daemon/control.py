@@ -19,8 +19,8 @@ from struct import Struct
 
 import trio
 
+from daemon.order import Pair
 from daemon.plan import Plan
-from daemon.rounds import Pair
 from exporters.handoff import Losses
 from measure.measurement import Measurement
 

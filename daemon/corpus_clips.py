@@ -15,6 +15,7 @@ import numpy as np
 
 from daemon.corpora import Corpus, opened
 from daemon.errors import UserError
+from daemon.loaded import HEARD_RATE_HZ, AtRate, Loaded
 from daemon.parquet_rows import AudioRows
 from measure.records import AudioClip
 from pacer.clips import ClipError, clip_from_samples, load_clip
@@ -25,22 +26,8 @@ from scoring.corpora.parquet import place_of
 from scoring.profiles import misnamed
 from scoring.rejoin import Call, PartName
 
-HEARD_RATE_HZ = 16_000
-"""The rate at which the detector hears every clip."""
 TOLD_EVERY_S = 300.0
 """After so much audio a person is told how far it is."""
-
-AtRate = dict[int, AudioClip]
-"""One recording at every rate that is needed."""
-
-
-@dataclass(frozen=True, slots=True)
-class Loaded:
-    """One recording of a corpus, in memory."""
-
-    at_rate: AtRate
-    call: Call | None = None
-    """The recording that it is a part of; its reference is there."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from daemon.budget import Allowance, cost_usd
 from daemon.config import CONFIG_EXIT_CODE, DEFAULT_SCHEDULE, ScheduleSection, Settings
 from daemon.dispatch import Assignment
 from daemon.errors import UserError
+from daemon.order import Pair
 from daemon.plan import Plan
-from daemon.rounds import Pair
 from daemon.schedule import Every, Job, TimesADay, Timing
 from measure.records import SECOND
 

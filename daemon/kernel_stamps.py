@@ -2,8 +2,9 @@
 
 A stamp of ours is taken when our program gets round to it; the kernel's is not late however busy
 the program is. The kernel stamps with the wall clock, so each stamp is carried over to our clock by
-the difference of the two at the moment it is read. Linux only: elsewhere, and where the kernel
-refuses, there are no stamps and ``KernelStamps`` says so. Source: the kernel's networking
+the difference of the two at the moment it is read. Linux only: elsewhere, where the kernel
+refuses, and where its wall clock is not the one that we are shown, there are no stamps and
+``KernelStamps`` says so. Source: the kernel's networking
 documentation, "Timestamping"; numbers from include/uapi/linux/net_tstamp.h and asm-generic.
 """
 
@@ -37,6 +38,8 @@ STAMP_THIS_SEND = [
     (socket.SOL_SOCKET, _SO_TIMESTAMPING, struct.pack("=I", _TX_SOFTWARE | _TX_ACK)),
 ]
 """Put beside the bytes of one ``sendmsg``, this has the kernel stamp just that send."""
+_AGREEMENT_NS = 1_000_000
+"""By how much the kernel's wall clock may differ from ours; both are one, read twice."""
 TRUSTED_AGE_NS = 10_000_000_000
 """A stamp older than this when it is read is not believed: a clock was set in between."""
 
@@ -60,11 +63,15 @@ class SentStamp:
     at_ns: int
 
 
-def ask_for_stamps(sock: socket.socket) -> KernelStamps:
+def ask_for_stamps(sock: socket.socket, wall_ns: Callable[[], int]) -> KernelStamps:
     """Ask the kernel for stamps on a connected socket that has not sent anything yet.
 
     Each receive is stamped from now on; sends are, where ``STAMP_THIS_SEND`` goes with them.
+    Where ``wall_ns`` is another clock than the kernel's (a library shows a program another time)
+    no stamp could be carried over, and none is asked for.
     """
+    if not _one_wall_clock(wall_ns):
+        return KernelStamps(received=False, sent=False)
     report = _SOFTWARE | _OPT_ID | _OPT_TSONLY
     return KernelStamps(
         received=_accepts(sock, _SO_TIMESTAMPNS, 1),
@@ -72,6 +79,28 @@ def ask_for_stamps(sock: socket.socket) -> KernelStamps:
         sent=_accepts(sock, _SO_TIMESTAMPING, report | _OPT_ID_TCP)
         or _accepts(sock, _SO_TIMESTAMPING, report),
     )
+
+
+def _one_wall_clock(wall_ns: Callable[[], int]) -> bool:
+    """The kernel stamps with the wall clock that we see; False also where it does not stamp.
+
+    A byte to ourselves is stamped between two looks at ours. It takes 15 microseconds.
+    """
+    if sys.platform != "linux":
+        return False
+    try:
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+        with ours, theirs:
+            theirs.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
+            before_ns = wall_ns()
+            ours.send(b"?")
+            stamp_ns = received_wall_ns(theirs.recvmsg(1, ANCILLARY_BYTES)[1])
+            after_ns = wall_ns()
+    except OSError:
+        return False
+    if stamp_ns is None:
+        return False
+    return before_ns - _AGREEMENT_NS <= stamp_ns <= after_ns + _AGREEMENT_NS
 
 
 def _accepts(sock: socket.socket, option: int, value: int) -> bool:

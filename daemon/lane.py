@@ -106,7 +106,7 @@ class Lane(trio.abc.HalfCloseableStream):
     ) -> None:
         sock.setblocking(False)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.kernel_stamps = ask_for_stamps(sock)
+        self.kernel_stamps = ask_for_stamps(sock, wall_ns)
         self.arrived_ns: int | None = None
         self.read_ns = now_ns()
         self.sent_bytes = 0

@@ -1,13 +1,12 @@
 """One life of the daemon: from its plan to the last record, with all that goes on beside measuring.
 
-The command (daemon/commands/daemon.py) has started the exporter process when this is imported: the
-two load at the same time.
+The command (daemon/commands/daemon.py) has planned when this is loaded, and the exporter process
+prepares for the plan meanwhile.
 """
 
 import argparse
 import os
 import signal
-from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -15,38 +14,22 @@ from pathlib import Path
 import trio
 
 from daemon.clock import now_ns, wall_ns
-from daemon.config import JournalSection, Settings, settings_with
-from daemon.duties import most_streams, require_work
 from daemon.errors import UserError
-from daemon.host_setup import give_back_memory
+from daemon.exporter_settings import build_labels
 from daemon.notify import Notifier
-from daemon.plan import Plan, configured_plan
+from daemon.plan import Plan
 from daemon.planner import planned_apart
 from daemon.selftest.repeat import keep_tested
 from daemon.service import Service, keep_alive_mark, leave_alive_mark
 from daemon.small_file import replace_file
-from daemon.supervise import Recording, bench, build_labels
+from daemon.supervise import Recording, bench
 from daemon.treasury import Treasury
 from daemon.watchdog import feed_watchdog
 from daemon.workers import shortfall, worker_count
 from pacer.pace import Pacer
 
-STATE = "STATE_DIRECTORY"
-"""The variable in which systemd says where a service may keep what it has."""
-JOURNAL = JournalSection().directory
 ALIVE = "alive"
 """The file that holds when this program was last running."""
-
-
-def plan_for(args: argparse.Namespace) -> Plan:
-    """What is to be done, as the configuration says now. Raises UserError.
-
-    What is known of the harness's own error is that of as many streams as there can be.
-    """
-    plan = configured_plan(args.config, os.environ, partial(_overruled, args=args))
-    require_work(plan)
-    give_back_memory()
-    return replace(plan, known_error=replace(plan.known_error, streams=most_streams(plan)))
 
 
 def in_one_line(group: ExceptionGroup[Exception]) -> Exception:
@@ -59,27 +42,6 @@ def in_one_line(group: ExceptionGroup[Exception]) -> Exception:
         first = first.exceptions[0]
     assert isinstance(first, UserError), "only these were split off"
     return first
-
-
-def _overruled(settings: Settings, *, args: argparse.Namespace) -> Settings:
-    """The settings with what stands on the command line. Raises UserError."""
-    changes: dict[str, dict[str, object]] = {"web": {}, "log": {}, "journal": {}}
-    state = os.environ.get(STATE)
-    if state and settings.journal.directory == _beside(args.config):
-        changes["journal"]["directory"] = Path(state.partition(":")[0]) / JOURNAL
-    for section, name, value in (
-        ("web", "listen", args.listen),
-        ("log", "level", args.log_level),
-        ("log", "format", args.log_format),
-    ):
-        if value is not None:
-            changes[section][name] = value
-    return settings_with(settings, changes)
-
-
-def _beside(config: Path | None) -> Path:
-    """Where the journal is where nobody has said anything else."""
-    return JOURNAL if config is None else config.parent / JOURNAL
 
 
 async def measure(args: argparse.Namespace, plan: Plan, recording: Recording) -> None:

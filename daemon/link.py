@@ -12,12 +12,11 @@ import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
-import httpx
 import trio
 import trio_websocket
 
+from daemon.ask import AnswerError, ask, http_url, without_key
 from daemon.dial import Dialed, WebsocketUrl, connect, websocket_url
 from daemon.kernel_stamps import SentStamp
 from daemon.lane import AnyLane, LaneFull
@@ -94,8 +93,7 @@ class Opener:
         request = codec.prepare(key)
         prepare_ns = None
         if request is not None:
-            stage.at("the preparing request", urlsplit(request.url).netloc)
-            codec.prepared(await _ask(request, key))
+            codec.prepared(await self._ask(request, key, stage))
             prepare_ns = self.now_ns() - started_ns
         wanted = codec.open(key)
         url = websocket_url(wanted.url)
@@ -117,6 +115,16 @@ class Opener:
             self.now_ns(), prepare_ns, way.dns_ns, way.tcp_ns, way.tls_ns, upgrade_ns, way.address
         )
         return WireLink(wire, connected)
+
+    async def _ask(self, request: HttpRequest, key: str, stage: "_Stage") -> HttpResponse:
+        url = http_url(request.url)
+        stage.at("the preparing request", url.host_header)
+        way = await self.dial(url)
+        try:
+            answer = await ask(way.lane, request, url.host_header, url.resource)
+        finally:
+            way.lane.close()
+        return without_key(answer, key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,19 +212,6 @@ class _Stage:
         return f"{self._what} to {self._host} was not done within {timeout_s:g} s"
 
 
-async def _ask(request: HttpRequest, key: str) -> HttpResponse:
-    """One HTTP request; a refusal comes without the key, should the provider repeat it.
-
-    No proxy of the environment is used: it would be what is measured.
-    """
-    async with httpx.AsyncClient(timeout=None, trust_env=False) as client:
-        answer = await client.request(
-            request.method, request.url, headers=dict(request.headers), content=request.body
-        )
-    body = masked(answer.content, key) if answer.is_error else answer.content
-    return HttpResponse(answer.status_code, dict(answer.headers), body)
-
-
 def _fault_of(error: Exception, stage: _Stage, key: str) -> Fault:
     """Whose fault it is that there is no stream, and which."""
     match error:
@@ -241,13 +236,13 @@ def _fault_of(error: Exception, stage: _Stage, key: str) -> Fault:
         case OSError():
             why = os.strerror(error.errno) if error.errno else type(error).__name__
             return Fault(Whose.NETWORK, FaultKind.CONNECT, f"{stage.host}: {why}")
-        case httpx.TransportError():
-            said = f"{stage.host}: no connection for the preparing request"
-            return Fault(Whose.NETWORK, FaultKind.CONNECT, said)
+        case AnswerError():
+            said = f"{stage.host}, to the preparing request: {error}"
+            return Fault(Whose.PROVIDER, FaultKind.HANDSHAKE, said)
         case trio.BrokenResourceError() | trio.ClosedResourceError():
             said = f"{stage.host} hung up before the stream was open"
             return Fault(stage.whose, FaultKind.HANDSHAKE, said)
-        case ValueError() | httpx.InvalidURL():
+        case ValueError():
             return Fault(Whose.HOST, FaultKind.CONNECT, f"the address cannot be used: {error}")
     raise error
 

@@ -3,18 +3,21 @@
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from daemon.kernel_stamps import SentStamp
 from daemon.tcp_info import TcpInfo
-from daemon.wire import Encoded, Received
 from measure.events import Connected, Event
 from measure.faults import Fault
-from measure.records import AudioClip, Rule
+from measure.records import AudioClip, Frame, Rule
 from measure.wire import Record
 from pacer.pace import Pacer
 from providers.codec import Codec, Message
-from scoring.rejoin import Call
+
+if TYPE_CHECKING:  # a plan is made of orders, and can be made before the websocket is loaded
+    from daemon.wire import Encoded, Received
+    from pacer.live import Step
+    from scoring.rejoin import Call
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +29,20 @@ class Speech:
     end_ms: float
     end_known_ms: float
     end_at_eof: bool = False
+
+
+class LiveAudio(Protocol):
+    """What a device hears, for one session, from when it plays."""
+
+    @property
+    def device(self) -> str:
+        """Its name."""
+
+    async def play(self, step: "Step", told: Callable[[Event], None]) -> None:
+        """Each frame as it comes to ``step``, until it returns False or the device has ended.
+
+        ``told`` gets what the detector decides, and what the device says of itself.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +68,10 @@ class Order:
     """What its provider is paid; None where nobody has said."""
     earlier: tuple[Speech, ...] = ()
     """Where every end of speech is an endpoint: the speech before ``speech``, in its order."""
-    call: Call | None = None
+    call: "Call | None" = None
     """The whole that the clip is a part of."""
+    live: LiveAudio | None = field(default=None, repr=False)
+    """What is streamed instead of the clip, which then has only a name and a rate."""
 
     @property
     def turns(self) -> tuple[Speech, ...]:
@@ -62,6 +81,13 @@ class Order:
     @property
     def provider(self) -> str:
         return self.model.partition("/")[0]
+
+
+class Pair(NamedTuple):
+    """One measurement of a round, by its places in the plan; they sort as the plan does."""
+
+    target: int
+    recording: int
 
 
 class LinkFailed(Exception):
@@ -87,10 +113,10 @@ class Link(Protocol):
     def sent_bytes(self) -> int:
         """How much was handed over so far: right after a send, the name of that send."""
 
-    def encode(self, message: Message) -> Message | Encoded:
+    def encode(self, message: Message) -> "Message | Encoded":
         """Make one message ready for ``send``, in a quiet moment."""
 
-    def send(self, message: Message | Encoded, *, stamp: bool = False) -> int:
+    def send(self, message: "Message | Encoded", *, stamp: bool = False) -> int:
         """Hand one message to the socket, now; the moment at which it has it.
 
         ``stamp`` asks for the kernel's own stamps of this send, see ``take_sent_stamps``.
@@ -99,7 +125,7 @@ class Link(Protocol):
         be kept for it, WireClosed where the stream has ended.
         """
 
-    async def receive(self) -> Received:
+    async def receive(self) -> "Received":
         """The next message. Raises WireClosed after the last one."""
 
     def take_sent_stamps(self) -> Sequence[SentStamp] | None:
@@ -131,6 +157,18 @@ class Watchman(Protocol):
         """From now on ``told`` gets each stall and each step of the clock as it is noticed."""
 
 
+class Monitor(Protocol):
+    """Lets a person hear what is streamed. It never waits and never raises."""
+
+    def hear(
+        self, session_id: str, frame: Frame, rate_hz: int, told: Callable[[Event], None]
+    ) -> None:
+        """A frame of this session has been taken from its audio; ``told`` gets what went wrong."""
+
+    def leave(self, session_id: str) -> None:
+        """Nothing more comes of this session, and nothing more is told to it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Bench:
     """What one process has for all its measurements."""
@@ -141,3 +179,5 @@ class Bench:
     watchman: Watchman
     now_ns: Callable[[], int]
     wall_ns: Callable[[], int]
+    monitor: Monitor | None = None
+    """None: nobody wants to hear what is streamed."""

@@ -7,9 +7,11 @@ import socket
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from importlib.metadata import version
 from itertools import chain
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from daemon.clock import wall_ns
 from daemon.config import (
@@ -19,9 +21,9 @@ from daemon.config import (
     Settings,
     read_settings,
 )
-from daemon.corpus_clips import HEARD_RATE_HZ, Loaded, Settled, settled
 from daemon.errors import UserError
 from daemon.keys import Keys
+from daemon.loaded import HEARD_RATE_HZ, Loaded
 from daemon.order import Order, Speech
 from daemon.selftest.host import fingerprint
 from daemon.selftest.known import KnownError
@@ -33,10 +35,12 @@ from providers import CATALOG
 from providers.codec import Codec, Model, Options
 from scoring.corpora.checksum import Content, corpus_sha256
 from scoring.normalize import NORMALIZERS
-from scoring.rejoin import Call
 from scoring.signature import Signature, corpus_part, normalizer_part, rule_part, vad_part
 from vad.silero import STEP_MODEL, ModelError
 from vad.survey import Survey, Surveyor, last_end
+
+if TYPE_CHECKING:  # only parts of calls have one
+    from scoring.rejoin import Call
 
 LOCAL_ENGINES = {"local/moonshine-tiny": "moonshine", "local/pocketsphinx": "pocketsphinx"}
 """The models that are built in, and the engine that answers for each."""
@@ -76,7 +80,7 @@ class Recording:
     turns: tuple[Speech, ...]
     """The speech whose end is an endpoint; none where nobody speaks."""
     at_rate: Mapping[int, AudioClip] = field(repr=False)
-    call: Call | None = None
+    call: "Call | None" = None
     """The recording that it is a part of, which has the reference and is scored as a whole."""
 
     @property
@@ -118,11 +122,11 @@ class Plan:
         voice = self.settings.voice_settings
         force_at = rule.force_at.value if rule.flow is not Flow.FALLBACK else ""
         return Signature(
-            software=version("speechbench"),
+            software=_version_of("speechbench"),
             norm=normalizer_part(normalizer.name, normalizer.version, normalizer.data_sha256),
             vad=vad_part(
                 "silero",
-                version("silero-vad"),
+                _version_of("silero-vad"),
                 STEP_MODEL.sha256,
                 threshold=voice.threshold,
                 min_silence_ms=voice.min_silence_ms,
@@ -168,6 +172,12 @@ class Plan:
             close_s=self.settings.timeouts.close_s,
             price_usd_per_1000_min=target.price_usd_per_1000_min,
         )
+
+
+@cache
+def _version_of(package: str) -> str:
+    """Of what is installed. Each look reads files, and leaves dozens of objects in circles."""
+    return version(package)
 
 
 def hashes_of(recordings: Iterable[Recording]) -> dict[str, str]:
@@ -313,6 +323,11 @@ def _of_corpora(
         found = surveyor.survey(clip, settings.voice_settings)
         starts, ends = found.starts, found.ends
         return [(one.sample, other.sample) for one, other in zip(starts, ends, strict=True)]
+
+    if not settings.corpus:
+        return
+    # Manifests, normalisers and lengths of corpora: a start without a corpus need not load them.
+    from daemon.corpus_clips import Settled, settled
 
     taken = {clip.corpus for clip in settings.clip}
     for section in settings.corpus:

@@ -60,7 +60,7 @@ def _plan_in(fd: int) -> Plan:
 
 def main(arguments: list[str]) -> int:
     """Plan, and write what came of it; gives the exit code."""
-    from daemon.lifetime import plan_for
+    from daemon.lifetime_plan import plan_for
 
     if len(arguments) != 1 or not arguments[0].isdigit():
         sys.stderr.write("planner: this process is started by speechbench, not by hand\n")

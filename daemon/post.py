@@ -20,8 +20,9 @@ from daemon.control import (
     Ready,
     Work,
 )
+from daemon.order import Pair
 from daemon.plan import Plan, new_id
-from daemon.rounds import Pair, pairs_of
+from daemon.rounds import pairs_of
 from daemon.supervise import Recording
 from exporters.handoff import Losses
 from exporters.process import child_environment

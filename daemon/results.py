@@ -23,12 +23,18 @@ def published_ms(measurement: Measurement, duration_ns: int | None) -> float | N
     return max(0.0, duration_ns / MS)
 
 
-def row_of(measurement: Measurement) -> Row:
+def rows_of(measurements: Sequence[Measurement]) -> list[Row]:
+    """Each measurement as a line of the table; several turns of one stream by their numbers."""
+    several = {one.session_id for one in measurements if one.turn > 1}
+    return [row_of(one, numbered=one.session_id in several) for one in measurements]
+
+
+def row_of(measurement: Measurement, *, numbered: bool = False) -> Row:
     """One measurement as a line of the table."""
     reading = measurement.reading
     late_ns = measurement.circumstances.late_max_ns
     return Row(
-        clip=measurement.clip,
+        clip=f"{measurement.clip}, turn {measurement.turn}" if numbered else measurement.clip,
         model=measurement.model,
         audio_s=measurement.audio_ms / 1000,
         verdict=reading.verdict.value,

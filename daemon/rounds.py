@@ -7,24 +7,17 @@ many models as allowed are measured at the same time.
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import trio
 
 from daemon.clock import now_ns, wall_ns
 from daemon.gate import Gate
-from daemon.order import Bench
+from daemon.order import Bench, Pair
 from daemon.plan import Plan, Target
 from daemon.session import measure_once
 from measure.measurement import Measurement
 from measure.wire import Record
-
-
-class Pair(NamedTuple):
-    """One measurement of a round, by its places in the plan; they sort as the plan does."""
-
-    target: int
-    recording: int
 
 
 @dataclass(slots=True)

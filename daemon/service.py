@@ -28,6 +28,7 @@ from daemon.duties import (
     price_of,
 )
 from daemon.errors import UserError
+from daemon.exporter_settings import model_labels, streams_of
 from daemon.gate import hindrance
 from daemon.local.spawn import local_server
 from daemon.notify import Notifier
@@ -38,7 +39,7 @@ from daemon.rounds import Outcome as RunOutcome
 from daemon.rounds import Rounds
 from daemon.runs import finished_record, outcome_of, started_record
 from daemon.schedule import Due, Job
-from daemon.supervise import Recording, model_labels, streams_of
+from daemon.supervise import Recording
 from daemon.treasury import Treasury, spending_record
 from daemon.workers import rounds_beside
 from measure.records import SECOND

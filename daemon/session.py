@@ -10,19 +10,24 @@ without an await between. A third task lets the time pass.
 Where every end of speech is an endpoint, step goes on through the clip and forces at each. In the
 close flow the provider's own farewell is what makes zero; no audio follows it.
 
+Live audio takes the same way: each frame is a step when it comes, and what a live detector decides
+is told in between. It goes on for as long as somebody listens; then silence is paced behind it.
+
 Whatever the provider does is an event; nothing it does makes an exception leave this file.
 """
 
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 
 import trio
 
-from daemon.budget import cost_usd
 from daemon.kernel_stamps import SentStamp
 from daemon.mask import masked
 from daemon.order import Bench, Link, LinkFailed, Order
+from daemon.outgoing import Outgoing
+from daemon.session_records import finish_records, started_record
 from daemon.wire import Encoded, Received, WireClosed
 from measure.events import (
     BytesUnsent,
@@ -45,15 +50,13 @@ from measure.events import (
 )
 from measure.faults import Fault, FaultKind, Whose
 from measure.measurement import Measurement, reference_of
-from measure.records import AudioClip, Flow, Frame
+from measure.records import Flow, Frame
 from measure.stopwatch import RECEIVED
 from measure.turns import Turn, Turns
-from measure.wire import Record, Recorder
-from pacer.chunk import Chunker
-from pacer.frames import frames, silence
+from measure.wire import Recorder
+from pacer.live import LiveFrame
 from providers.codec import ForceContext, Message, ProviderError
 from providers.forcing import Forcer
-from scoring.rejoin import part_name
 
 HURRY_S = 0.3
 """How long an orderly end may take when somebody has asked the program to stop."""
@@ -99,18 +102,26 @@ class _Session:
         self._ready = trio.Event()
         self._provider_done = False
         self._finishing = False
-        self._audio = _Audio(order)
+        self._audio = Outgoing(order)
+        self._listening = order.live is not None
+        """Live audio goes on: whatever is over so far, there may be another turn."""
         self._made = _NOT_MADE
         """What the next step sends, where it could be made before."""
+        self._unheard: Frame | None = None
+        """The frame of the newest step, until it is let be heard."""
+        self._chunk_bytes = 0
+        """Of the newest chunk."""
+        self._network_told_ns: int | None = None
+        """The zero that was told with what the network was like then."""
         self._sends = _Sends()
         self._forcer = Forcer(self._facts.forcing)
 
     async def run(self) -> None:
         """From opening to closed."""
-        self._bench.recorder.put(self._start_record())
         order = self._order
+        self._bench.recorder.put(started_record(order, self._started_ns, self._started_wall_ns))
         now_ns = self._bench.now_ns()
-        if not order.turns:
+        if not order.turns and not self._listening:
             self.tell(NoSpeech(now_ns))
             return
         for speech in order.turns:
@@ -145,17 +156,17 @@ class _Session:
         return measurements
 
     def _measurement(self, turn: Turn) -> Measurement:
-        order = self._order
+        order, circumstances = self._order, turn.tally.circumstances()
         return Measurement(
             session_id=order.session_id,
             run_id=order.run_id,
             model=order.model,
             corpus=order.clip.corpus,
             clip=order.clip.name,
-            audio_ms=order.clip.audio_ms,
+            audio_ms=order.clip.audio_ms or circumstances.sent_ms,
             flow=order.rule.flow,
             reading=turn.reading(),
-            circumstances=turn.tally.circumstances(),
+            circumstances=circumstances,
             started_wall_ns=self._started_wall_ns,
             wall_ns=self._bench.now_ns() - self._started_ns,
             signature=order.signature,
@@ -194,11 +205,32 @@ class _Session:
 
     async def _speak(self, link: Link) -> None:
         try:
+            await self._relay(link)
             await self._bench.pacer.play(
-                lambda due_ns: self._step(link, due_ns), lambda: self._prepare(link)
+                lambda due_ns: self._step(link, due_ns), lambda: self._get_ready(link)
             )
         except LinkFailed as failed:
             self._fail(failed.fault)
+        finally:
+            if self._bench.monitor is not None:
+                self._bench.monitor.leave(self._order.session_id)
+
+    async def _relay(self, link: Link) -> None:
+        """Live audio, for as long as it goes on."""
+        live = self._order.live
+        if live is None:
+            return
+        await live.play(
+            lambda frame: self._step_live(link, frame), lambda event: self._take_word(link, event)
+        )
+        self._listening = False
+        now_ns, heard_ms = self._bench.now_ns(), self._audio.heard_ms
+        if self._watch.speaking:  # the detector has not said its last word
+            self._end_speech(link, SpeechEnd(now_ns, heard_ms, heard_ms, at_eof=True))
+        if not self._watch.spoken:
+            self.tell(NoSpeech(now_ns))
+        elif self._watch.done:
+            self._answered.cancel()
 
     async def _listen(self, link: Link) -> None:
         try:
@@ -209,7 +241,7 @@ class _Session:
 
     async def _let_time_pass(self) -> None:
         """Tell the stopwatch when a moment has come at which something changes by itself."""
-        while not self._watch.done:
+        while self._listening or not self._watch.done:
             deadline_ns = self._watch.deadline_ns
             with trio.CancelScope() as self._nap:
                 if deadline_ns is None:
@@ -244,27 +276,71 @@ class _Session:
             return self._keep_alive(link, due_ns)
         self._prepare(link, ahead=False)
         made, self._made = self._made, _NOT_MADE
-        if made.chunk is None or made.message is None:
-            return True
+        self._unheard = self._audio.newest
+        return self._send(link, made, due_ns)
+
+    def _step_live(self, link: Link, live: LiveFrame) -> bool:
+        """Send what has just come; False when no more audio is wanted."""
+        if self._finishing or not self._listening:
+            return False
+        chunk = self._audio.hear(live, self._bench.now_ns())
+        return self._send(link, self._encoded(link, chunk), live.due_ns)
+
+    def _take_word(self, link: Link, event: Event) -> None:
+        """What a live detector has decided, or what the device has to say."""
+        if isinstance(event, SpeechEnd):
+            self._end_speech(link, event)
+        else:
+            self.tell(replace(event, at_ns=self._bench.now_ns()))
+
+    def _end_speech(self, link: Link, end: SpeechEnd) -> None:
+        """The force is due since the audio came that shows it, some time before this was known."""
+        place_ms = self._order.rule.endpoint_ms(end.audio_ms, end.known_ms)
+        waiting = self._audio.note_endpoint(end.audio_ms, place_ms)
+        if self._send(link, self._encoded(link, waiting), self._audio.due_ns):
+            now_ns = self._bench.now_ns()
+            due_ns = self._audio.came_ns(place_ms) or now_ns
+            self.tell(replace(end, at_ns=now_ns))
+            with suppress(WireClosed):  # the listener reads what is left and notes the end
+                self._say_what_is_due(link, now_ns, due_ns)
+
+    def _send(self, link: Link, made: "_Made", due_ns: int) -> bool:
+        """Send one chunk, if there is one, and what is due with it; False where all has ended."""
         chunk = made.chunk
-        zero_ns = self._watch.zero_ns
+        if chunk is None or made.message is None:
+            return True
         try:
             sent_ns = link.send(made.message, stamp=made.at_endpoint)
             self._audio.note_sent(chunk, due_ns)
             if made.at_endpoint:
                 self._sends.audio = link.sent_bytes
-            self.tell(FrameSent(sent_ns, due_ns, chunk.audio_ms, chunk.padding, chunk.filled_ms))
-            if self._forcer.owes(self._audio.sent_ms):
-                self._say_force(link, zero=False)
-            elif self._watch.force_due:
-                self._force(link, sent_ns)
-            elif self._watch.finish_due:
-                self._announce_end(link, sent_ns)
-            if self._watch.zero_ns not in (None, zero_ns):
-                self._tell_network(link, len(chunk.pcm))
+            place = (chunk.audio_ms, chunk.padding, chunk.filled_ms)
+            self.tell(FrameSent(sent_ns, due_ns, *place, self._audio.captured_ns))
+            self._say_what_is_due(link, sent_ns, sent_ns)
         except WireClosed:
             return False  # the listener reads what is left and notes the end
         return True
+
+    def _say_what_is_due(self, link: Link, now_ns: int, due_ns: int) -> None:
+        """The force, or the announced end, if it is due, and then since ``due_ns``."""
+        if self._forcer.owes(self._audio.sent_ms):
+            self._say_force(link, zero=False)
+        elif self._watch.force_due:
+            self._force(link, now_ns, due_ns)
+        elif self._watch.finish_due:
+            self._announce_end(link, now_ns)
+        zero_ns = self._watch.zero_ns
+        if zero_ns not in (None, self._network_told_ns):
+            self._network_told_ns = zero_ns
+            self._tell_network(link)
+
+    def _get_ready(self, link: Link) -> None:
+        """What a step leaves for the quiet moment behind it."""
+        frame, self._unheard = self._unheard, None
+        if self._bench.monitor is not None and frame is not None:
+            order = self._order
+            self._bench.monitor.hear(order.session_id, frame, order.clip.rate_hz, self.tell)
+        self._prepare(link)
 
     def _prepare(self, link: Link, *, ahead: bool = True) -> None:
         """Make what the next step sends, once; ahead of it only up to zero.
@@ -277,9 +353,13 @@ class _Session:
 
     def _make(self, link: Link) -> "_Made":
         """The chunk that the next 20 ms complete, ready to be sent; empty where they do not."""
-        chunk = self._audio.next(over=self._watch.over)
-        message = None if chunk is None else link.encode(self._codec.audio(chunk))
-        return _Made(chunk, message, self._audio.at_endpoint)
+        return self._encoded(link, self._audio.next(over=self._watch.over))
+
+    def _encoded(self, link: Link, chunk: Frame | None) -> "_Made":
+        if chunk is None:
+            return _Made()
+        self._chunk_bytes = len(chunk.pcm)
+        return _Made(chunk, link.encode(self._codec.audio(chunk)), self._audio.at_endpoint)
 
     @property
     def _wants_silence(self) -> bool:
@@ -288,11 +368,11 @@ class _Session:
             return True
         return self._facts.silence_after_force and self._forcer.wants_silence(self._audio.sent_ms)
 
-    def _force(self, link: Link, now_ns: int) -> None:
+    def _force(self, link: Link, now_ns: int, due_ns: int) -> None:
         """Begin a force: say it now, or first send the silence that it needs."""
-        if not self._forcer.may_begin(now_ns):
+        if not self._forcer.may_begin(now_ns, due_ns):
             return  # until the gap to the last one has passed; so late it makes no valid reading
-        due_ns = self._forcer.due_ns or now_ns
+        due_ns = self._forcer.due_ns or due_ns
         if self._forcer.waited:
             self._log("force_waited", waited_ms=(now_ns - due_ns) / 1e6)
         at_ms = self._forcer.begin(self._audio.sent_ms)
@@ -416,14 +496,16 @@ class _Session:
                 self._ready.set()
             case StreamDone():
                 self._provider_done = True
-        if self._watch.done:
+            case StreamClosed() | Failed():
+                self._listening = False
+        if self._watch.done and not self._listening:
             self._answered.cancel()
         elif self._watch.deadline_ns != deadline_ns:
             self._nap.cancel()
 
-    def _tell_network(self, link: Link, chunk_bytes: int) -> None:
+    def _tell_network(self, link: Link) -> None:
         """What had not left this host at zero, and how the connection was doing."""
-        self.tell(BytesUnsent(self._bench.now_ns(), link.unsent_bytes, chunk_bytes))
+        self.tell(BytesUnsent(self._bench.now_ns(), link.unsent_bytes, self._chunk_bytes))
         self._sample_network(link, over=False)
 
     def _tell_how_it_went(self, link: Link) -> None:
@@ -440,38 +522,6 @@ class _Session:
         if seen is not None:
             now_ns = self._bench.now_ns()
             self.tell(NetworkSampled(now_ns, seen.rtt_ns, seen.min_rtt_ns, seen.retransmits, over))
-
-    def _start_record(self) -> Record:
-        order, clip = self._order, self._order.clip
-        return {
-            "k": "session_started",
-            "t": self._started_ns,
-            "s": order.session_id,
-            "run_id": order.run_id,
-            "provider": order.provider,
-            "model": order.model,
-            "dataset": clip.corpus,
-            "clip": clip.name,
-            "clip_sha256": clip.sha256,
-            "audio_ms": clip.audio_ms,
-            "rate_hz": clip.rate_hz,
-            "flow": order.rule.flow.value,
-            "reference": clip.reference,
-            "rule": {name: _plain(value) for name, value in asdict(order.rule).items()},
-            "wall_unix_ns": self._started_wall_ns,
-            "signature": order.signature,
-            "price_usd_per_1000_min": order.price_usd_per_1000_min,
-            **_part_fields(clip),
-            **({} if order.call is None else {"call_reference": order.call.reference}),
-        }
-
-
-def _part_fields(clip: AudioClip) -> Record:
-    """Which part of which call it is; nothing where it is a recording of its own."""
-    named = part_name(clip.name) if clip.reference is None else None
-    if named is None:
-        return {}
-    return {"call": named.call, "part": named.index + 1, "parts": named.parts}
 
 
 @dataclass(frozen=True, slots=True)
@@ -506,155 +556,3 @@ class _Sends:
             force_left_ns=said.get((self.force, "sent")),
             force_acked_ns=said.get((self.force, "acked")),
         )
-
-
-class _Audio:
-    """The audio of one session: the clip, then silence; in the pieces the provider wants."""
-
-    def __init__(self, order: Order) -> None:
-        wanted = order.codec.facts.audio
-        self._frames: Iterator[Frame] = frames(order.clip)
-        self._rate_hz = order.clip.rate_hz
-        self._silent = False
-        self._last: Frame | None = None
-        rule, turns = order.rule, order.turns
-        self._endpoints_ms = [rule.endpoint_ms(one.end_ms, one.end_known_ms) for one in turns]
-        self._speech_ends_ms = [one.end_ms for one in turns]
-        self.at_endpoint = False
-        """The chunk that ``next`` gave completes an endpoint."""
-        self._chunker = Chunker(
-            rate_hz=wanted.rate_hz,
-            chunk_ms=wanted.chunk_ms,
-            min_chunk_ms=wanted.min_chunk_ms,
-            max_chunk_ms=wanted.max_chunk_ms,
-        )
-        self._flush_at_ms: float | None = None
-        self.sent_ms = 0.0
-        self.messages = 0
-        self.last_due_ns = 0
-
-    @property
-    def silence_ms(self) -> float:
-        """How much of what was sent, at its end, came after speech."""
-        ends_ms = [end_ms for end_ms in self._speech_ends_ms if end_ms <= self.sent_ms]
-        return self.sent_ms - ends_ms[-1] if ends_ms else 0.0
-
-    def note_sent(self, chunk: Frame, due_ns: int) -> None:
-        """What ``next`` gave has been sent."""
-        self.sent_ms = chunk.audio_ms
-        self.messages += 1
-        self.last_due_ns = due_ns
-
-    def flush_at(self, audio_ms: float) -> None:
-        """A chunk is cut short there as well, for something is to be said then."""
-        self._flush_at_ms = audio_ms
-
-    def next(self, *, over: bool) -> Frame | None:
-        """The chunk that the next 20 ms complete; None while it is not complete.
-
-        A chunk is cut short where an endpoint falls into it: the force must not wait for it. Once
-        the speech is ``over`` there is only silence, whatever the clip still holds.
-        """
-        frame = self._next_frame(over=over)
-        chunk = self._chunker.add(frame)
-        ahead = [place_ms for place_ms in self._endpoints_ms if place_ms > frame.audio_ms]
-        self.at_endpoint = len(ahead) < len(self._endpoints_ms)
-        self._endpoints_ms = ahead
-        flushed = self._flush_at_ms is not None and frame.audio_ms >= self._flush_at_ms
-        if self.at_endpoint or flushed:
-            chunk = chunk or self._chunker.flush()
-        if flushed:
-            self._flush_at_ms = None
-        return chunk
-
-    def _next_frame(self, *, over: bool) -> Frame:
-        frame = None if over and not self._silent else next(self._frames, None)
-        if frame is None:
-            assert self._last is not None, "a clip has at least one frame"
-            self._silent = True
-            self._frames = silence(self._last, rate_hz=self._rate_hz)
-            frame = next(self._frames)
-        self._last = frame
-        return frame
-
-
-def finish_records(
-    measurements: Sequence[Measurement], now_ns: int, price_usd_per_1000_min: float | None
-) -> list[Record]:
-    """The end of one session: a record for each turn, and the last has the cost of them all."""
-    *earlier, last = [finish_record(one, now_ns) for one in measurements]
-    sent_s = max(one.circumstances.sent_ms for one in measurements) / 1000
-    price = price_usd_per_1000_min
-    cost = None if price is None else cost_usd(sent_s, price)
-    return [*(one | {"k": "turn_finished"} for one in earlier), last | {"cost_usd": cost}]
-
-
-def finish_record(measurement: Measurement, now_ns: int) -> Record:
-    """The ``session_finished`` record: what was read, and how things stood."""
-    reading, seen = measurement.reading, measurement.circumstances
-    return {
-        "k": "session_finished",
-        "t": now_ns,
-        "s": measurement.session_id,
-        "run_id": measurement.run_id,
-        "provider": measurement.provider,
-        "model": measurement.model,
-        "dataset": measurement.corpus,
-        "clip": measurement.clip,
-        "audio_ms": measurement.audio_ms,
-        "wall_ms": measurement.wall_ns / 1e6,
-        "flow": measurement.flow.value,
-        "turn": measurement.turn,
-        "verdict": reading.verdict.value,
-        "selection": reading.selection.value if reading.selection else None,
-        "valid": reading.valid,
-        "zero_ns": reading.zero_ns,
-        "time_to_final_ns": reading.time_to_final_ns,
-        "time_to_first_partial_ns": reading.time_to_first_partial_ns,
-        "confirmed_ns": reading.confirmed_ns,
-        "transcript": reading.transcript,
-        "first_partial_text": reading.first_partial.text if reading.first_partial else None,
-        "remarks": [remark.value for remark in reading.remarks],
-        "fault": _fault_record(reading.fault),
-        "reference": measurement.reference,
-        "frames": seen.frames,
-        "frames_late": seen.frames_late,
-        "late_p50_ns": seen.late_p50_ns,
-        "late_p99_ns": seen.late_p99_ns,
-        "late_max_ns": seen.late_max_ns,
-        "end_error_ns": seen.end_error_ns,
-        "force_delay_ns": seen.force_delay_ns,
-        "partials": seen.partials,
-        "finals": seen.finals,
-        "rtt_ns": seen.rtt_ns,
-        "min_rtt_ns": seen.min_rtt_ns,
-        "connect_ns": seen.connect_ns,
-        "retransmits": seen.retransmits,
-        "unsent_bytes": seen.unsent_bytes,
-        "sent_ms": seen.sent_ms,
-        "read_gap_max_ns": seen.read_gap_max_ns,
-        "user_stamps": seen.user_stamps,
-        "audio_left_ns": seen.audio_left_ns,
-        "force_left_ns": seen.force_left_ns,
-        "force_acked_ns": seen.force_acked_ns,
-        "loop_stall_max_ns": seen.loop_stall_max_ns,
-        "host_stall_max_ns": seen.host_stall_max_ns,
-        "signature": measurement.signature,
-        "wall_unix_ns": measurement.started_wall_ns,
-        "cost_usd": None,
-    }
-
-
-def _fault_record(fault: Fault | None) -> Record | None:
-    if fault is None:
-        return None
-    return {
-        "whose": fault.whose.value,
-        "kind": fault.kind.value,
-        "detail": fault.detail,
-        "retry_after_s": fault.retry_after_s,
-    }
-
-
-def _plain(value: object) -> object:
-    return getattr(value, "value", value)

@@ -8,7 +8,6 @@ Order of starting: exporter (so that nothing goes unrecorded), recognisers, pace
 Order of ending: the other way round; the last thing is to wait until everything is on the disk.
 """
 
-import hashlib
 import os
 import platform
 import socket
@@ -16,14 +15,13 @@ import sys
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
-from importlib.metadata import version
 
 import trio
 
 from daemon.any_opener import AnyOpener
 from daemon.clock import host_now_ns, now_ns, wall_ns
-from daemon.config import DEFAULT_SCHEDULE
 from daemon.errors import UserError
+from daemon.exporter_settings import exporter_settings as exporter_settings
 from daemon.grpc_link import GrpcOpener
 from daemon.host_setup import (
     SWITCH_INTERVAL_S,
@@ -34,7 +32,7 @@ from daemon.host_setup import (
 from daemon.link import Opener, TcpDialer
 from daemon.local.spawn import local_server
 from daemon.order import Bench
-from daemon.plan import Plan, Target
+from daemon.plan import Target
 from daemon.sentinel import Sentinel, sentinel
 from daemon.tcp_link import TcpOpener
 from daemon.watchman import HostWatchman
@@ -42,14 +40,11 @@ from exporters.handoff import Handoff, Losses
 from exporters.packets import Ready, Report
 from exporters.process import Exporter, ExporterError, launch
 from exporters.settings import Settings as ExporterSettings
-from exporters.settings import Stream, WebOptions
 from measure.records import SECOND
 from measure.wire import Record
 from pacer.clock import Sleeper, TimerSleeper, best_sleeper
 from pacer.pace import Pacer
 from providers.codec import Transport
-from scoring.normalize import NORMALIZERS
-from vad.silero import STEP_MODEL
 
 HEARTBEAT_S = 1.0
 DRAIN_S = 0.1
@@ -223,43 +218,12 @@ class Recording(Records):
         return handoff.ready is not None
 
 
-def exporter_settings(
-    plan: Plan, listen: str, *, live: bool = False, web: WebOptions | None = None
-) -> ExporterSettings:
-    """What the exporter process is told: where to write, and which series there will be."""
-    settings = plan.settings
-    host, _, port = listen.rpartition(":")
-    return ExporterSettings(
-        journal_directory=str(settings.journal.directory.absolute()),
-        segment_bytes=settings.journal.segment_bytes,
-        segment_s=settings.journal.segment_hours * 3600,
-        reserve_bytes=settings.journal.reserve_bytes,
-        keep_age_s=_seconds_of(settings.journal.max_age_days),
-        keep_bytes=settings.journal.max_bytes,
-        listen=(host.strip("[]"), int(port)) if listen else None,
-        web=web or WebOptions(),
-        log_format=settings.log.format,
-        log_level=settings.log.level,
-        version=version("speechbench"),
-        config_sha256=hashlib.sha256(settings.model_dump_json().encode()).hexdigest(),
-        streams=tuple(streams_of(plan)),
-        schedules=tuple(one.name for one in settings.schedule) or (DEFAULT_SCHEDULE,),
-        build=build_labels(),
-        models=tuple(model_labels(target) for target in plan.targets),
-        live=live,
-    )
-
-
 def start_exporter(settings: ExporterSettings, begun: Exporter | None = None) -> Recording:
     """Start the exporter process and wait until it works. Raises UserError.
 
-    ``begun``: one that waits for its settings already.
+    ``begun``: one that has its settings already.
     """
-    if begun is None:
-        exporter = launch(settings, module="daemon.exporter")
-    else:
-        exporter = begun
-        exporter.handoff.put(settings.record())
+    exporter = launch(settings, module="daemon.exporter") if begun is None else begun
     try:
         ready = exporter.wait_ready()
     except ExporterError as error:
@@ -389,40 +353,3 @@ def _say_unwell(why: str | None, attempts: int) -> None:
             f"speechbench: the exporter process does not start again: {why or 'no reason given'}; "
             "it is tried again and again, and nothing is measured meanwhile\n"
         )
-
-
-def _seconds_of(days: float | None) -> float | None:
-    return None if days is None else days * 86_400
-
-
-def streams_of(plan: Plan) -> Iterable[Stream]:
-    """Everything that has series of its own in the metrics."""
-    for target in plan.targets:
-        provider = target.name.partition("/")[0]
-        for corpus in plan.corpora:
-            yield Stream(provider, target.name, corpus, target.rule.flow.value)
-
-
-def build_labels() -> dict[str, str]:
-    """The labels of ``build_info``: what this program is made of."""
-    normalizer = NORMALIZERS["speechbench"]
-    return {
-        "version": version("speechbench"),
-        "revision": os.environ.get("SPEECHBENCH_REVISION", ""),
-        "python": platform.python_version(),
-        "onnxruntime": version("onnxruntime"),
-        "silero_model": STEP_MODEL.sha256[:8],
-        "normalizer": f"{normalizer.name} {normalizer.version}",
-    }
-
-
-def model_labels(target: Target) -> dict[str, str]:
-    """The labels of ``model_info``."""
-    facts = target.codec().facts
-    return {
-        "provider": target.name.partition("/")[0],
-        "model": target.name,
-        "api_version": "",
-        "force_endpoint": target.rule.final_rule.value,
-        "chunk_ms": str(facts.audio.chunk_ms),
-    }

@@ -3,7 +3,8 @@
 One task beats every few milliseconds. A beat that comes late means that nothing else ran either;
 whoever is measuring at that moment is told, for a reading that waited meanwhile is not the
 provider's. The sentinel's word for a stall of the host itself is passed on to them as well. The
-wall clock is compared with ours at each beat.
+wall clock is compared with ours at each beat, and before whatever is told of a session: a message
+that came with a step of the clock must not be answered for before the step is known.
 """
 
 from collections.abc import Callable, Iterator
@@ -42,13 +43,13 @@ class HostWatchman:
             now_ns = self._now_ns()
             self._lags_ns.append(now_ns - self._beat_ns - BEAT_NS)
             self.look(now_ns)
-            self._compare_clocks(now_ns)
             self._beat_ns = now_ns
 
     def look(self, now_ns: int) -> None:
-        """Tell every subscriber if the program has stood still up to ``now_ns``."""
+        """Tell every subscriber if the program has stood still, or the clock stepped, up to now."""
         if self._beat_ns is None:
             return
+        self._compare_clocks(now_ns)
         late_ns = now_ns - self._beat_ns - BEAT_NS
         if late_ns > STALL_NS:
             self._beat_ns = now_ns
@@ -80,7 +81,10 @@ class HostWatchman:
             del self._told[number]
 
     def _compare_clocks(self, now_ns: int) -> None:
-        offset_ns = self._wall_ns() - self._now_ns()
+        before_ns = self._now_ns()
+        offset_ns = self._wall_ns() - before_ns
+        if self._now_ns() - before_ns > STEP_NS // 2:
+            return  # we were held up between the looks; the next ones tell
         step_ns = offset_ns - self._offset_ns
         self._offset_ns = offset_ns
         if abs(step_ns) > STEP_NS:

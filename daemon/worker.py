@@ -30,9 +30,9 @@ from daemon.control import (
     Work,
 )
 from daemon.gate import Gate
-from daemon.order import Bench
+from daemon.order import Bench, Pair
 from daemon.plan import Plan
-from daemon.rounds import Pair, measure_pairs
+from daemon.rounds import measure_pairs
 from daemon.supervise import DRAIN_S, Records, bench
 from exporters.handoff import Handoff
 from measure.measurement import Measurement

@@ -16,10 +16,10 @@ from dataclasses import replace
 import trio
 
 from daemon.gate import Gate
-from daemon.order import Bench
+from daemon.order import Bench, Pair
 from daemon.plan import Plan, Target
 from daemon.post import Post, Stint
-from daemon.rounds import Outcome, OwnRounds, Pair, Rounds, started_record
+from daemon.rounds import Outcome, OwnRounds, Rounds, started_record
 from daemon.shards import Shard, shards
 from daemon.supervise import Recording, bench, supervision
 

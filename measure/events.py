@@ -261,6 +261,8 @@ class DeviceSampled(Event):
     kind: ClassVar[str] = "device_sampled"
     audio_ms: float
     """How far the audio of this stream had come."""
+    heard_ms: float
+    """How far that of the device had, which other streams hear as well."""
     delay_ns: int | None
     """From the moment a sample was taken up to when this program gets it."""
     drift_ppm: float | None

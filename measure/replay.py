@@ -126,16 +126,17 @@ def _measurement(session: Session, rule: Rule, turn: Turn) -> Measurement:
     started = session.started
     last = session.finished or {}
     reference = _text(started, "reference") if started.get("reference") is not None else None
+    circumstances = turn.tally.circumstances()
     return Measurement(
         session_id=_text(started, "s"),
         run_id=_text(started, "run_id"),
         model=_text(started, "model"),
         corpus=_text(started, "dataset"),
         clip=_text(started, "clip"),
-        audio_ms=_number(started, "audio_ms"),
+        audio_ms=_number(started, "audio_ms") or circumstances.sent_ms,  # live audio has no length
         flow=Flow(_text(started, "flow")),
         reading=turn.reading(),
-        circumstances=turn.tally.circumstances(),
+        circumstances=circumstances,
         started_wall_ns=int(_number(started, "wall_unix_ns")),
         wall_ns=round(_number(last, "wall_ms") * 1e6) if "wall_ms" in last else 0,
         signature=_text(started, "signature"),

@@ -136,6 +136,16 @@ class Turns:
         return self._open[0].watch.deadline_ns  # a turn that is behind it has no zero yet
 
     @property
+    def spoken(self) -> bool:
+        """Some speech has been told of."""
+        return bool(self._starts)
+
+    @property
+    def speaking(self) -> bool:
+        """Speech has begun and its end is not known."""
+        return len(self._starts) > len(self._ends)
+
+    @property
     def over(self) -> bool:
         """The last endpoint that is known has passed: nothing more has to be said."""
         return self.zero_ns is not None and len(self._starts) <= len(self.begun)

@@ -26,10 +26,10 @@ class Forcer:
     _said_ns: int | None = None
     _say_at_ms: float | None = None
 
-    def may_begin(self, now_ns: int) -> bool:
+    def may_begin(self, now_ns: int, due_ns: int) -> bool:
         """A force is due: whether it may begin, or has to wait for the gap to the last one."""
         if self.due_ns is None:
-            self.due_ns = now_ns
+            self.due_ns = due_ns
         gap_ns = round(self.forcing.min_gap_s * SECOND)
         early = self._said_ns is not None and now_ns - self._said_ns < gap_ns
         self.waited = self.waited or early

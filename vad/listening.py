@@ -13,7 +13,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
-from measure.events import Event, SpeechEnd, SpeechStart
+from measure.events import SpeechEnd, SpeechStart
 from measure.records import VoiceSettings
 from vad.endpoint import Edge, EdgeKind
 from vad.live import SAMPLE_BYTES, LiveDetector, hear_together
@@ -39,7 +39,7 @@ class FellBehind(Exception):
         )
 
 
-def event_of(edge: Edge, at_ns: int) -> Event:
+def event_of(edge: Edge, at_ns: int) -> SpeechStart | SpeechEnd:
     """The event that an edge makes, whether it fired now or a survey had found it."""
     if edge.kind is EdgeKind.START:
         return SpeechStart(at_ns, edge.audio_ms, edge.known_ms)
@@ -54,10 +54,12 @@ class Ear:
         detector: LiveDetector,
         rate_hz: int,
         told: Callable[[Edge], None],
+        over: Callable[[], None],
         something: threading.Event,
     ) -> None:
         """``something`` is set whenever there is something to do for the thread."""
         self.detector = detector
+        self.over = over
         self._something = something
         self.told = told
         self.closed = False
@@ -113,10 +115,13 @@ class Listener:
         self.error: Exception | None = None
         """Why it stopped hearing, which it never does by itself."""
 
-    def open(self, told: Callable[[Edge], None]) -> Ear:
-        """An ear for one more stream; ``told`` gets each edge, in the thread, as it fires."""
+    def open(self, told: Callable[[Edge], None], *, over: Callable[[], None] = lambda: None) -> Ear:
+        """An ear for one more stream; ``told`` gets each edge, in the thread, as it fires.
+
+        ``over`` is called there once the ear is closed and nothing more will be told.
+        """
         detector = LiveDetector(self._model, self._rate_hz, self._settings)
-        ear = Ear(detector, self._rate_hz, told, self._something)
+        ear = Ear(detector, self._rate_hz, told, over, self._something)
         with self._changing:
             self._ears = (*self._ears, ear)
         return ear
@@ -163,3 +168,4 @@ class Listener:
             ear.told(edge)
         with self._changing:
             self._ears = tuple(other for other in self._ears if other is not ear)
+        ear.over()

@@ -15,13 +15,15 @@ import importlib.util
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
 import numpy as np
-import onnxruntime
 from numpy.typing import NDArray
 
 from vad.endpoint import window_samples
+
+if TYPE_CHECKING:
+    import onnxruntime
 
 Floats = NDArray[np.float32]
 
@@ -202,7 +204,10 @@ def load_model(rate_hz: int) -> Model:
     return SequenceModel.load() if rate_hz == SequenceModel.RATE_HZ else StepModel.load()
 
 
-def _session(model: bytes) -> onnxruntime.InferenceSession:
+def _session(model: bytes) -> "onnxruntime.InferenceSession":
+    # Imported with the first model: a start that has no clip to hear need not load it.
+    import onnxruntime
+
     options = onnxruntime.SessionOptions()
     # So small a network gains nothing from threads, and they would disturb what is being paced.
     options.intra_op_num_threads = options.inter_op_num_threads = 1

@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from daemon.conformance.described import fake_of, read_descriptions
-from daemon.conformance.kit import PROMISES, outcomes
-from daemon.conformance.live import live_outcomes
 from daemon.conformance.promise import Outcome, Subject, Verdict, subject_of
 from daemon.errors import UserError
 from daemon.keys import Keys
@@ -48,6 +46,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Look and say; 1 where a promise is broken. Raises UserError."""
     if args.promises:
+        from daemon.conformance.kit import PROMISES  # see _looked_at
+
         for promise in PROMISES.values():
             print(f"{promise.name:<16}{promise.sentence}")  # noqa: T201
         return 0
@@ -137,9 +137,14 @@ def _report(subject: Subject, args: argparse.Namespace) -> Report:
 
 
 def _looked_at(subject: Subject, args: argparse.Namespace) -> Iterable[Outcome]:
+    # Sessions in memory, a detector, half of the daemon: who only lists models need not load them.
+    from daemon.conformance.kit import outcomes
+
     yield from outcomes(subject)
     if args.url:
         sys.stderr.write("speechbench: measuring at the address, in real time: up to a minute\n")
+        from daemon.conformance.live import live_outcomes
+
         yield from live_outcomes(subject, args.url, _key(subject, args.keys))
 
 

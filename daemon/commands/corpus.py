@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from daemon.corpora import Corpus, opened
-from daemon.corpus_clips import HEARD_RATE_HZ, Loaded, loaded
+from daemon.corpus_clips import loaded
+from daemon.loaded import HEARD_RATE_HZ, Loaded
 from pacer.clips import CHANNELS
 from scoring.corpora import KINDS, shown
 from scoring.corpora.checksum import Content, corpus_sha256

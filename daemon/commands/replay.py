@@ -11,8 +11,8 @@ import sys
 
 from daemon import journals
 from daemon.errors import UserError
-from daemon.results import document_of, row_of, summaries_of
-from daemon.session import finish_record
+from daemon.results import document_of, rows_of, summaries_of
+from daemon.session_records import finish_record
 from exporters.segment import Journals
 from exporters.table import print_run, table_console
 from measure.measurement import Measurement
@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
         )
         print(json.dumps(document, ensure_ascii=False, indent=1))  # noqa: T201
     else:
-        rows = [row_of(measurement) for measurement in replayed]
+        rows = rows_of(replayed)
         print_run(table_console(), rows, summaries_of(replayed))
     for complaint in complaints:
         sys.stderr.write(f"speechbench: {complaint}\n")

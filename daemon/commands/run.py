@@ -16,20 +16,22 @@ import json
 import os
 import signal
 import sys
-from dataclasses import dataclass, field
+from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import trio
 from rich.console import Console
 
-from daemon.clock import HostClock
+from daemon.clock import HostClock, host_now_ns
 from daemon.config import Settings, read_settings, settings_of
 from daemon.errors import UserError
 from daemon.keys import Keys
+from daemon.monitor import StreamMonitor, monitor_on
 from daemon.plan import Plan, new_id, plan_of
-from daemon.results import document_of, row_of, summaries_of
-from daemon.rounds import Outcome
+from daemon.results import document_of, rows_of, summaries_of
+from daemon.rounds import Outcome, OwnRounds, Rounds
 from daemon.supervise import Recording, exporter_settings, local_engines, start_exporter
 from daemon.workers import measuring, shortfall
 from exporters.segment import closed_name, read_journal
@@ -104,6 +106,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--listen", metavar="HOST:PORT", help="serve metrics there while it runs")
     parser.add_argument(
+        "--monitor",
+        nargs="?",
+        const="",
+        metavar="DEVICE",
+        help="let what is streamed be heard, on the default output or on this one, by its number "
+        "or a part of its name; see: speechbench devices --outputs",
+    )
+    parser.add_argument(
         "--json",
         action="store_true",
         help="one JSON document on standard output instead of the table",
@@ -114,6 +124,7 @@ def run(args: argparse.Namespace) -> int:
     """Measure and show. Raises UserError."""
     console = Console(stderr=True)
     settings = _settings(args)
+    _refuse_to_let_hear(args.monitor, settings)
     with console.status("reading clips and looking for speech in them"):
         plan = plan_of(settings, os.environ)
     fewer = shortfall(plan) if plan.targets else None
@@ -125,10 +136,11 @@ def run(args: argparse.Namespace) -> int:
     if not plan.targets:
         raise UserError("there is no model left to measure")
     result = _Result()
-    live = console.is_terminal
+    live = "rounds" if console.is_terminal else "off"
     recording = start_exporter(exporter_settings(plan, args.listen or "", live=live))
     try:
-        trio.run(_measure, plan, recording, result, args.rounds, clock=HostClock())
+        heard = _monitor(args.monitor, plan)
+        trio.run(_measure, plan, recording, result, args.rounds, heard, clock=HostClock())
     finally:
         recording.stop()
     measured = [*result.outcome.measured, *_recovered(recording, result.outcome.lost)]
@@ -151,16 +163,48 @@ class _Result:
     interrupted: bool = False
 
 
-async def _measure(plan: Plan, recording: Recording, result: _Result, rounds: int) -> None:
-    async with trio.open_nursery() as nursery:
+async def _measure(
+    plan: Plan,
+    recording: Recording,
+    result: _Result,
+    rounds: int,
+    heard: AbstractAsyncContextManager[StreamMonitor | None],
+) -> None:
+    async with heard as monitor, trio.open_nursery() as nursery:
         nursery.start_soon(_stop_when_told, nursery.cancel_scope, result)
         async with (
             local_engines(plan.targets) as targets,
             measuring(plan, targets, recording) as ours,
         ):
+            if monitor is not None:
+                ours = _heard(ours, monitor)
+                nursery.start_soon(monitor.say_if_gone, _say)
             for _ in range(rounds):
                 await ours.measure(new_id(), result.outcome)
         nursery.cancel_scope.cancel()
+
+
+def _refuse_to_let_hear(device: str | None, settings: Settings) -> None:
+    """Raises UserError where --monitor is asked for and cannot be had."""
+    workers = settings.daemon.workers
+    if device is not None and workers > 1:
+        raise UserError(f"--monitor: one process lets it be heard, and workers is {workers}: use 1")
+    if device and Path(device).is_file():
+        raise UserError(f"--monitor {device}: that is a file; put files first, --monitor last")
+
+
+def _monitor(device: str | None, plan: Plan) -> AbstractAsyncContextManager[StreamMonitor | None]:
+    """At the best rate of all that is streamed, so that nothing is lost. An empty name: default."""
+    if device is None:
+        return nullcontext()
+    rate_hz = max(target.codec().facts.audio.rate_hz for target in plan.targets)
+    return monitor_on(device or None, rate_hz, host_now_ns)
+
+
+def _heard(rounds: Rounds, monitor: StreamMonitor) -> Rounds:
+    """The same, with what they stream to be heard."""
+    assert isinstance(rounds, OwnRounds), "with workers it was refused"
+    return replace(rounds, bench=replace(rounds.bench, monitor=monitor))
 
 
 def _recovered(recording: Recording, lost: list[str]) -> list[Measurement]:
@@ -196,6 +240,11 @@ async def _stop_when_told(everything: trio.CancelScope, result: _Result) -> None
             return
 
 
+def _say(line: str) -> None:
+    sys.stderr.write(f"speechbench: {line}\n")
+    sys.stderr.flush()
+
+
 def _show(
     args: argparse.Namespace,
     plan: Plan,
@@ -211,7 +260,7 @@ def _show(
         print(json.dumps(document, ensure_ascii=False, indent=1))  # noqa: T201
         return
     console = table_console()
-    rows = [row_of(one) for one in measured]
+    rows = rows_of(measured)
     print_run(console, rows, summaries_of(measured))
     console.print()
     if interrupted:

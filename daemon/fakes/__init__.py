@@ -4,31 +4,11 @@ Each speaks its provider's wire shapes, checks what it is sent as its provider w
 script of words over audio time, and does wrong whatever it is told to.
 """
 
-from daemon.fakes.assemblyai import FakeAssemblyAI
-from daemon.fakes.aws import FakeAws
-from daemon.fakes.azure import FakeAzure
-from daemon.fakes.cartesia import FakeCartesia
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+
 from daemon.fakes.deepgram import FakeDeepgram
-from daemon.fakes.deepgram_flux import FakeDeepgramFlux
-from daemon.fakes.elevenlabs import FakeElevenLabs
-from daemon.fakes.fireworks import FakeFireworks
 from daemon.fakes.gladia import FakeGladia
-from daemon.fakes.google import FakeGoogle
-from daemon.fakes.gradium import FakeGradium
-from daemon.fakes.inworld import FakeInworld
-from daemon.fakes.kyutai import FakeKyutai
-from daemon.fakes.mistral import FakeMistral
-from daemon.fakes.realtime import (
-    FakeClone,
-    FakeOpenai,
-    FakeQwen,
-    FakeSglang,
-    FakeSpeaches,
-    FakeTogether,
-)
-from daemon.fakes.revai import FakeRevAi
-from daemon.fakes.riva import FakeRiva
-from daemon.fakes.sarvam import FakeSarvam
 from daemon.fakes.script import (
     BINARY,
     EMPTY,
@@ -46,53 +26,68 @@ from daemon.fakes.script import (
     spoken,
 )
 from daemon.fakes.server import Fake, listening, serve
-from daemon.fakes.sherpa import FakeSherpa
-from daemon.fakes.smallest import FakeSmallest
-from daemon.fakes.soniox import FakeSoniox
-from daemon.fakes.speechmatics import FakeSpeechmatics
 from daemon.fakes.visit import Stamped, Visit
-from daemon.fakes.vllm import FakeVllm
-from daemon.fakes.vosk import FakeVosk
-from daemon.fakes.whisper_streaming import FakeWhisperStreaming
-from daemon.fakes.whisperlive import FakeWhisperLive
-from daemon.fakes.wyoming import FakeWyoming
-from daemon.fakes.xai import FakeXai
 
-FAKES: dict[str, type[Fake]] = {
-    "deepgram": FakeDeepgram,
-    "gladia": FakeGladia,
-    "cartesia": FakeCartesia,
-    "deepgram-flux": FakeDeepgramFlux,
-    "assemblyai": FakeAssemblyAI,
-    "speechmatics": FakeSpeechmatics,
-    "soniox": FakeSoniox,
-    "elevenlabs": FakeElevenLabs,
-    "smallest": FakeSmallest,
-    "openai": FakeOpenai,
-    "together": FakeTogether,
-    "qwen": FakeQwen,
-    "mistral": FakeMistral,
-    "xai": FakeXai,
-    "vllm": FakeVllm,
-    "sglang": FakeSglang,
-    "speaches": FakeSpeaches,
-    "realtime": FakeClone,
-    "fireworks": FakeFireworks,
-    "gradium": FakeGradium,
-    "inworld": FakeInworld,
-    "revai": FakeRevAi,
-    "sarvam": FakeSarvam,
-    "aws": FakeAws,
-    "azure": FakeAzure,
-    "vosk": FakeVosk,
-    "sherpa": FakeSherpa,
-    "whisperlive": FakeWhisperLive,
-    "google": FakeGoogle,
-    "riva": FakeRiva,
-    "kyutai": FakeKyutai,
-    "whisper-streaming": FakeWhisperStreaming,
-    "wyoming": FakeWyoming,
-}
+
+class Named(Mapping[str, type[Fake]]):
+    """Fakes by the names of their providers; the file of each is loaded when it is asked for.
+
+    All of them take a second, and a process is one of them.
+    """
+
+    def __init__(self, places: Mapping[str, str]) -> None:
+        """``places``: file and class of each."""
+        self._places = places
+
+    def __getitem__(self, provider: str) -> type[Fake]:
+        file, _, name = self._places[provider].partition(".")
+        made: type[Fake] = getattr(import_module(f"daemon.fakes.{file}"), name)
+        return made
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+
+FAKES = Named(
+    {
+        "deepgram": "deepgram.FakeDeepgram",
+        "gladia": "gladia.FakeGladia",
+        "cartesia": "cartesia.FakeCartesia",
+        "deepgram-flux": "deepgram_flux.FakeDeepgramFlux",
+        "assemblyai": "assemblyai.FakeAssemblyAI",
+        "speechmatics": "speechmatics.FakeSpeechmatics",
+        "soniox": "soniox.FakeSoniox",
+        "elevenlabs": "elevenlabs.FakeElevenLabs",
+        "smallest": "smallest.FakeSmallest",
+        "openai": "realtime.FakeOpenai",
+        "together": "realtime.FakeTogether",
+        "qwen": "realtime.FakeQwen",
+        "mistral": "mistral.FakeMistral",
+        "xai": "xai.FakeXai",
+        "vllm": "vllm.FakeVllm",
+        "sglang": "realtime.FakeSglang",
+        "speaches": "realtime.FakeSpeaches",
+        "realtime": "realtime.FakeClone",
+        "fireworks": "fireworks.FakeFireworks",
+        "gradium": "gradium.FakeGradium",
+        "inworld": "inworld.FakeInworld",
+        "revai": "revai.FakeRevAi",
+        "sarvam": "sarvam.FakeSarvam",
+        "aws": "aws.FakeAws",
+        "azure": "azure.FakeAzure",
+        "vosk": "vosk.FakeVosk",
+        "sherpa": "sherpa.FakeSherpa",
+        "whisperlive": "whisperlive.FakeWhisperLive",
+        "google": "google.FakeGoogle",
+        "riva": "riva.FakeRiva",
+        "kyutai": "kyutai.FakeKyutai",
+        "whisper-streaming": "whisper_streaming.FakeWhisperStreaming",
+        "wyoming": "wyoming.FakeWyoming",
+    }
+)
 """Every fake by the name of its provider."""
 
 __all__ = [

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
+from daemon.clock import wall_ns
 from daemon.host_setup import REAL_TIME_PRIORITY, take_precedence
 from daemon.kernel_stamps import ask_for_stamps
 from pacer.clock import TimerSleeper, best_sleeper
@@ -107,7 +108,7 @@ def _cpu() -> str:
 
 def _stamped() -> bool:
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as sock:
-        return ask_for_stamps(sock).received
+        return ask_for_stamps(sock, wall_ns).received
 
 
 def _exact_timer() -> bool:

@@ -39,7 +39,7 @@ class Stream:
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.conversation = Conversation()
         self._sock = sock
-        self._stamps = ask_for_stamps(sock)
+        self._stamps = ask_for_stamps(sock, time.time_ns)
         self._marked = MarkedSends(sock, time.monotonic_ns, time.time_ns)
         self._sent_bytes = 0
 

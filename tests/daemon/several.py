@@ -10,12 +10,13 @@ import pytest
 import trio
 
 from daemon.clock import HostClock
+from daemon.exporter_settings import exporter_settings
 from daemon.fakes import FakeDeepgram, FakeGladia, Script, listening
 from daemon.fakes.server import Fake
 from daemon.plan import Plan, Recording, configured_plan
 from daemon.post import Post
 from daemon.supervise import Recording as Exporting
-from daemon.supervise import exporter_settings, start_exporter
+from daemon.supervise import start_exporter
 from exporters.process import launch
 from exporters.segment import read_journal
 from measure.records import SECOND, Rule

@@ -6,7 +6,8 @@ import trio
 from daemon.broken_off import SAID, broken_off
 from daemon.commands.replay import COMPARED
 from daemon.fakes import FakeDeepgram, Script
-from daemon.session import finish_record, measure_once
+from daemon.session import measure_once
+from daemon.session_records import finish_record
 from measure.faults import FaultKind, Whose
 from measure.records import Verdict
 from measure.replay import measurement_of, sessions_of

@@ -5,7 +5,7 @@ import socket
 import trio
 
 from daemon.control import Begun, Control, Done, Farewell, Message, Ready, Work
-from daemon.rounds import Pair
+from daemon.order import Pair
 from exporters.handoff import Losses
 
 

@@ -14,8 +14,9 @@ import pytest
 from daemon.commands import corpus as command
 from daemon.config import CorpusSection, Settings
 from daemon.corpora import opened
-from daemon.corpus_clips import HEARD_RATE_HZ, Loaded, Settled, settled
+from daemon.corpus_clips import Settled, settled
 from daemon.errors import UserError
+from daemon.loaded import HEARD_RATE_HZ, Loaded
 from daemon.parquet_rows import AudioRows
 from daemon.plan import Plan, recordings_of
 from measure.records import AudioClip

@@ -17,7 +17,7 @@ from wsproto.connection import Connection, ConnectionType
 from wsproto.events import BytesMessage, Event, Ping
 
 from daemon.clock import now_ns, wall_ns
-from daemon.kernel_stamps import TRUSTED_AGE_NS, SentStamp
+from daemon.kernel_stamps import TRUSTED_AGE_NS, KernelStamps, SentStamp
 from daemon.lane import AnyLane, Lane, LaneFull
 from daemon.websocket_frames import encode_frame
 from measure.records import SECOND
@@ -343,6 +343,20 @@ async def test_a_stamp_is_not_believed_where_the_wall_clock_was_set(
         await lane.receive_some()
         assert (lane.arrived_ns is not None) == believed
         assert lane.read_ns <= now_ns()
+
+
+@pytest.mark.parametrize("ahead_ns", [-2 * SECOND, 2 * SECOND])
+async def test_no_stamp_is_believed_of_a_kernel_that_has_another_wall_clock_than_we(
+    ahead_ns: int,
+) -> None:
+    ours, theirs = tcp_pair()
+    lane = Lane(ours, now_ns=now_ns, wall_ns=lambda: wall_ns() + ahead_ns)
+    async with flushed(lane), stream_over(theirs) as peer:
+        assert lane.kernel_stamps == KernelStamps(received=False, sent=False)
+        await peer.send_all(b"x")
+        await lane.receive_some()
+        assert lane.arrived_ns is None
+        assert lane.take_sent_stamps() is None
 
 
 async def stamps_of(lane: Lane, wanted: int) -> list[SentStamp]:

@@ -9,7 +9,7 @@ import trio
 
 from daemon.config import CONFIG_EXIT_CODE
 from daemon.errors import UserError
-from daemon.lifetime import plan_for
+from daemon.lifetime_plan import plan_for
 from daemon.planner import main, planned_apart
 from tests.daemon.serving import KEYS, clip_in, model
 from tests.daemon.several import PATIENCE_S, children_of, until

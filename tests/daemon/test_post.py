@@ -2,8 +2,8 @@
 
 import pytest
 
+from daemon.order import Pair
 from daemon.post import IN_VAIN, LONGEST_PAUSE_S, Stint, pause_s
-from daemon.rounds import Pair
 
 PAIRS = [Pair(0, 0), Pair(0, 1), Pair(1, 0)]
 

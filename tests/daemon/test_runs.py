@@ -10,7 +10,7 @@ from daemon.budget import cost_usd
 from daemon.rounds import Outcome as RunOutcome
 from daemon.runs import finished_record, outcome_of, sent_s, started_record
 from daemon.schedule import Job
-from daemon.session import finish_records
+from daemon.session_records import finish_records
 from measure.faults import Fault, FaultKind, Whose
 from measure.measurement import Circumstances, Measurement
 from measure.records import Flow, Reading, Verdict

@@ -1,5 +1,7 @@
 """A standstill of ours and a step of the wall clock are told to whoever is measuring."""
 
+from collections.abc import Callable
+
 import trio
 import trio.testing
 
@@ -18,8 +20,10 @@ class Wall:
 
     def __init__(self) -> None:
         self.ahead_ns = 10**18
+        self.holds_up: Callable[[], None] = lambda: None
 
     def __call__(self) -> int:
+        self.holds_up()
         return now_ns() + self.ahead_ns
 
 
@@ -83,6 +87,30 @@ async def test_a_step_of_the_wall_clock_is_told_with_its_sign(
     (told,) = await watched(1, step)
     assert isinstance(told, ClockStepped)
     assert told.step_ns == -5_000 * MS
+
+
+async def test_who_looks_first_after_a_step_learns_of_it_at_once_and_once(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    async def step(wall: Wall, watchman: HostWatchman) -> None:
+        wall.ahead_ns += 2_000 * MS
+        watchman.look(now_ns())
+        watchman.look(now_ns())
+
+    (told,) = await watched(0, step)
+    assert isinstance(told, ClockStepped)
+    assert told.step_ns == 2_000 * MS
+
+
+async def test_being_held_up_between_the_looks_at_the_two_clocks_is_no_step(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    async def hold_up(wall: Wall, watchman: HostWatchman) -> None:
+        wall.holds_up = lambda: autojump_clock.jump(0.003)
+        watchman.look(now_ns())
+        wall.holds_up = lambda: None
+
+    assert await watched(1, hold_up) == []
 
 
 async def test_nobody_is_told_after_leaving(autojump_clock: trio.testing.MockClock) -> None:

@@ -10,7 +10,7 @@ from providers.forcing import Forcer
 
 def test_without_needs_a_force_is_said_where_it_becomes_due() -> None:
     forcer = Forcer(Forcing())
-    assert forcer.may_begin(5)
+    assert forcer.may_begin(5, 5)
     assert forcer.begin(1000.0) == 1000.0
     assert forcer.owes(1000.0)
 
@@ -32,12 +32,12 @@ def test_the_longer_of_both_silences_counts() -> None:
 
 def test_a_force_that_comes_too_early_waits() -> None:
     forcer = Forcer(Forcing(min_gap_s=2.0))
-    assert forcer.may_begin(0)
+    assert forcer.may_begin(0, 0)
     forcer.begin(20.0)
     forcer.said(20.0, 0)
-    assert not forcer.may_begin(1 * SECOND)
-    assert not forcer.may_begin(2 * SECOND - 1)
-    assert forcer.may_begin(2 * SECOND)
+    assert not forcer.may_begin(1 * SECOND, 1 * SECOND)
+    assert not forcer.may_begin(2 * SECOND - 1, 2 * SECOND - 1)
+    assert forcer.may_begin(2 * SECOND, 2 * SECOND)
     assert (forcer.due_ns, forcer.waited) == (SECOND, True)
     forcer.said(40.0, 2 * SECOND)
     assert (forcer.due_ns, forcer.waited, forcer.count) == (None, False, 2)

@@ -1,17 +1,27 @@
 """What a soak proves, from the journal, the log and the samples; each gives a line, or raises."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
+from daemon.schedule import Every
 from exporters.export import session_rows
 from measure.measurement import rank
-from measure.records import MS
+from measure.records import MS, SECOND
 from measure.wire import Record, frames_of
+from tests.soak.seen import Begun, Read, begun_runs, read_sessions
 from tests.soak.world import Wrong
 
 GROWTH = 1.10
 FEW_FDS = 12
+SLACK_NS = 30 * MS
+"""A standstill that is so much shorter than it seems would be judged alike."""
+NEAR_NS = 8 * SECOND
+"""A session whose zero is so near a step of the clock may have met it."""
+LOSING = frozenset({"exporter_is_killed", "disk_has_nothing_left"})
+"""What is done to records, too: the journal does not know every run any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,60 +40,136 @@ class Unproven(AssertionError):
 
 
 def nothing_acknowledged_is_lost(records: Sequence[Record], lines: Iterable[Any]) -> str:
-    """Whatever the log has told of a session stands in the journal."""
+    """Whatever the log has told of a session stands in the journal, or is named there as lost."""
     kept = {record["s"] for record in records if record["k"] == "session_finished"}
     told = {line["session_id"] for line in lines if line["event"] == "session_finished"}
-    if missing := told - kept:
+    refused = (told - kept) & _refused(records)
+    if missing := told - kept - refused:
         raise Unproven(f"{len(missing)} of {len(told)} sessions that were told are not journalled")
-    return f"{len(told)} sessions were told, all of them are in the journal"
+    return (
+        f"{len(told)} sessions were told; the end of {len(refused)} found no room on the disk, "
+        "all others are in the journal"
+    )
 
 
-def losses_are_those_of_killed_exporters(records: Sequence[Record], kills: int) -> str:
-    """Nothing but what a killed exporter process had not read yet was lost, and that is told."""
-    lost = [record for record in records if record["k"] == "records_lost"]
-    others = [record for record in lost if record["why"] != "exporter_gone"]
-    if others:
-        raise Unproven(f"records were lost for another reason: {others[:3]}")
-    if len(lost) != kills:
-        raise Unproven(f"{kills} exporter processes were killed, {len(lost)} losses are told")
-    counts = [int(str(record["count"])) for record in lost]
-    return f"{kills} exporter processes killed, records lost with each: {counts}; no other loss"
+def losses_are_those_of_the_wrongs(
+    records: Sequence[Record], lines: Iterable[Any], kills: int, fills: int
+) -> str:
+    """Nothing was lost but what a killed process had not read and a full disk did not take."""
+    lost = {
+        why: [int(str(one["count"])) for one in records if _is_loss(one, why)]
+        for why in ("exporter_gone", "journal_full")
+    }
+    told = [record for record in records if record["k"] == "records_lost"]
+    if len(told) != sum(map(len, lost.values())):
+        raise Unproven(f"records were lost for another reason: {[one['why'] for one in told]}")
+    for wrongs, why in ((kills, "exporter_gone"), (fills, "journal_full")):
+        if len(lost[why]) != wrongs:
+            raise Unproven(f"{wrongs} times {why} was done, {len(lost[why])} losses are told")
+    resumed = [line["records_lost"] for line in lines if line["event"] == "journal_resumed"]
+    logged = [count for count in resumed if count]
+    if logged != lost["journal_full"]:
+        raise Unproven(f"the log tells {logged} lost on a full disk, the journal {lost}")
+    return (
+        f"lost with {kills} killed exporter processes: {lost['exporter_gone']}; "
+        f"on a disk without a byte left: {lost['journal_full']}; no other loss"
+    )
 
 
-def the_disturbed_are_marked(records: Sequence[Record], wrongs: Sequence[Wrong]) -> str:
-    """A session that a standstill fell into counts for nothing; one with a gap says so."""
-    rows = {row["session_id"]: row for row in session_rows(records)}
-    begun = {r["s"]: int(str(r["t"])) for r in records if r["k"] == "session_started"}
-    stalled = holed = 0
-    for record in records:
-        if record["k"] != "session_finished":
-            continue
-        began_ns, row = begun.get(record["s"]), rows[record["s"]]
-        ended_ns = _read_ns(record)
-        for wrong in wrongs:
-            inside = began_ns is not None and began_ns < wrong.from_ns and wrong.to_ns < ended_ns
-            if wrong.what == "stands_still" and inside and _was_measured(record):
-                stalled += 1
-                if record["valid"]:
-                    raise Unproven(f"session {record['s']} stood still and counts")
-            if wrong.what == "exporter_is_killed" and inside:
-                holed += 1
-                if row["complete"]:
-                    raise Unproven(f"session {record['s']} has a gap and does not say so")
-    return f"{stalled} sessions stood still, none counts; {holed} have a gap, all say so"
+def _is_loss(record: Record, why: str) -> bool:
+    return record["k"] == "records_lost" and record["why"] == why
 
 
-def _read_ns(record: Record) -> int:
-    """When its reading was made; its end where there was none."""
-    zero_ns, final_ns = record.get("zero_ns"), record.get("time_to_final_ns")
-    if isinstance(zero_ns, int) and isinstance(final_ns, int):
-        return zero_ns + final_ns
-    return int(str(record["t"]))
+def _refused(records: Iterable[Record]) -> set[object]:
+    """The sessions of which the disk has refused something, as the journal names them."""
+    told = [record["sessions"] for record in records if _is_loss(record, "journal_full")]
+    return {name for names in told if isinstance(names, list) for name in names}
 
 
-def _was_measured(record: Record) -> bool:
-    """It got as far as a reading: what failed before counts for nothing anyway."""
-    return record.get("fault") is None
+def the_holed_are_marked(records: Sequence[Record], wrongs: Sequence[Wrong]) -> str:
+    """A session of which something was lost says that it is not complete."""
+    complete = {row["session_id"] for row in session_rows(records) if row["complete"]}
+    kills = [wrong for wrong in wrongs if wrong.what == "exporter_is_killed"]
+    holed = {
+        one.name
+        for one in read_sessions(records)
+        for kill in kills
+        if one.started_ns < kill.from_ns and kill.to_ns < one.answered_ns
+    }
+    refused = _refused(records)
+    if whole := complete & (holed | refused):
+        raise Unproven(f"sessions {sorted(map(str, whole))[:3]} have a gap and do not say so")
+    return (
+        f"{len(holed)} sessions lost something with an exporter process, "
+        f"{len(refused)} on a full disk; all say so"
+    )
+
+
+def standstills_are_marked(records: Sequence[Record], wrongs: Sequence[Wrong]) -> str:
+    """What METHOD.md says: a standstill from a second before zero to the answer spoils a reading.
+
+    One that ends earlier does not, but the journal shows the frames that it has made late.
+    """
+    stalled, late = set(), set()
+    stills = [wrong for wrong in wrongs if wrong.what == "stands_still"]
+    for one in read_sessions(records):
+        for still in stills:
+            if one.started_ns > still.to_ns or still.from_ns + SLACK_NS > one.answered_ns:
+                continue
+            if still.to_ns > one.zero_ns - SECOND:
+                stalled.add(one.name)
+                if one.valid:
+                    raise Unproven(f"session {one.name} stood still and counts")
+            elif (wanted_ns := _late_ns(one, still)) > 0:
+                late.add(one.name)
+                if one.late_max_ns < wanted_ns:
+                    raise Unproven(f"session {one.name} had late frames and does not show them")
+    if stills and not stalled:
+        raise Unproven("no session was on while the program stood still")
+    return (
+        f"{len(stalled)} sessions stood still while it mattered, none counts; "
+        f"{len(late)} before it did, all show how late their frames were"
+    )
+
+
+def _late_ns(one: Read, still: Wrong) -> int:
+    """How late a frame must have been that was due while the program stood still."""
+    due_ns = [at for at in one.due_ns if still.from_ns + SLACK_NS < at < still.to_ns - SLACK_NS]
+    return still.to_ns - min(due_ns) if due_ns else 0
+
+
+def clock_steps_change_no_value(
+    records: Sequence[Record], wrongs: Sequence[Wrong], step_ns: int
+) -> str:
+    """A session in which the wall clock stepped counts for nothing; others read as ever."""
+    steps = [wrong for wrong in wrongs if wrong.what == "clock_steps"]
+    if not steps:
+        return "never: there is no C compiler here to make a clock that can be set"
+    sessions = read_sessions(records)
+    usual = {
+        model: _middle([one.time_to_final_ns for one in sessions if one.model == model])
+        for model in {one.model for one in sessions}
+    }
+    stepped = beside = 0
+    for one in sessions:
+        if any(one.started_ns < step.from_ns and step.to_ns < one.answered_ns for step in steps):
+            stepped += 1
+            if one.valid:
+                raise Unproven(f"the clock stepped during session {one.name}, and it counts")
+        elif one.valid and any(abs(one.zero_ns - step.to_ns) < NEAR_NS for step in steps):
+            beside += 1
+            if abs(one.time_to_final_ns - usual[one.model]) > step_ns // 2:
+                raise Unproven(f"session {one.name} reads {one.time_to_final_ns} ns beside a step")
+    if not stepped:
+        raise Unproven("no session was on while the clock stepped")
+    return (
+        f"{len(steps)} steps during {stepped} sessions, none counts; "
+        f"{beside} soon before or after read as ever"
+    )
+
+
+def _middle(values: list[int]) -> int:
+    return sorted(values)[len(values) // 2]
 
 
 def memory_and_files_are_level(samples: Sequence[Sample]) -> str:
@@ -122,15 +208,41 @@ def lateness_us(records: Iterable[Record], windows: Sequence[tuple[int, int]]) -
     return len(late_ns), (p99_ns or 0) / 1000
 
 
-def runs_follow_the_schedule(records: Sequence[Record]) -> str:
-    """Each run that was due was begun or is told as missed, with a reason."""
-    begun = sum(record["k"] == "job_begun" for record in records)
-    missed: dict[str, int] = {}
-    for record in records:
-        if record["k"] == "job_missed":
-            why = str(record["why"])
-            missed[why] = missed.get(why, 0) + int(str(record["count"]))
-    return f"{begun} runs were begun; missed: {missed or 'none'}"
+def runs_follow_the_schedule(
+    records: Sequence[Record], wrongs: Sequence[Wrong], every: Every, seed: int
+) -> str:
+    """Each moment was begun once, or is told as missed with a reason; or its record was lost."""
+    holes = [wrong for wrong in wrongs if wrong.what in LOSING]
+    missed = [record for record in records if record["k"] == "job_missed"]
+    begun = unknown = 0
+    for name, runs in begun_runs(records, every, seed).items():
+        known = [run for run in runs if run is not None]
+        if len(known) < len(runs):
+            raise Unproven(f"a run of {name} began at no moment of its schedule")
+        begun += len(known)
+        if not name.startswith("first"):  # a reload takes away the others for a while
+            continue
+        counted = sum(int(str(one["count"])) for one in missed if one["schedule"] == name)
+        gaps = [gap for pair in pairwise(known) for gap in _between(name, *pair, every)]
+        lost = sum(any(hole.reaches(at_ns) for hole in holes) for at_ns in gaps)
+        unknown += lost
+        if len(gaps) - lost > counted:
+            raise Unproven(f"{len(gaps) - lost - counted} moments of {name} are not accounted for")
+    reasons = Counter[str]()
+    for record in missed:
+        reasons[str(record["why"])] += int(str(record["count"]))
+    return (
+        f"{begun} runs begun, each once, at a moment of its schedule; "
+        f"missed: {dict(reasons) or 'none'}; {unknown} moments fell into a loss of records"
+    )
+
+
+def _between(name: str, before: Begun, after: Begun, every: Every) -> list[int]:
+    """When, on the journal's time line, the moments were that lie between two runs."""
+    if after.slot <= before.slot:
+        raise Unproven(f"a moment of {name} was begun twice, or late moments before early ones")
+    slots = range(1, after.slot - before.slot)
+    return [before.at_ns + nth * every.interval_ns for nth in slots]
 
 
 def start_ms(lines: Iterable[Any], started_ns: int) -> float:

@@ -18,13 +18,19 @@ from pathlib import Path
 from typing import Any
 
 from exporters.segment import read_journal
+from measure.records import SECOND
 from measure.wire import Record
 from tests.daemon.serving import KEYS, clip_in
 from tests.daemon.several import children_of
+from tests.soak.wall_clock import WallClock, wall_clock
 
 DEEPGRAM, GLADIA = 9_471, 9_472
 DISK_MB = 96
 EVERY_S = 5
+TRACE_NS = 6 * SECOND
+"""A run leaves traces for so long: its records go on until it ends."""
+STEP_NS = 2 * SECOND
+"""By how much the wall clock of the measuring process is set ahead, and back."""
 RESERVE_BYTES = 8 << 20
 LEFT_BYTES = 4 << 20
 """What a full disk still has: less than the reserve, enough for the sessions that go on."""
@@ -42,6 +48,10 @@ class Wrong:
     from_ns: int
     to_ns: int
 
+    def reaches(self, at_ns: int) -> bool:
+        """That moment lies in it, or so near that its traces do."""
+        return self.from_ns - TRACE_NS < at_ns < self.to_ns + TRACE_NS
+
 
 @dataclass
 class World:
@@ -53,6 +63,8 @@ class World:
     daemon: "subprocess.Popen[bytes]"
     fakes: "dict[int, subprocess.Popen[bytes]]"
     started_ns: int
+    wall: WallClock | None
+    """The wall clock of the daemon; None where it cannot be set."""
     wrongs: list[Wrong] = field(default_factory=list)
     scrapes: int = 0
     unanswered: int = 0
@@ -109,21 +121,34 @@ class World:
             self.until(lambda: self.scrape(counted=False))
 
     def disk_is_full(self) -> None:
-        with self.doing("disk_is_full"):
-            stands = os.statvfs(self.disk)
-            taken = stands.f_bavail * stands.f_frsize - LEFT_BYTES
-            filler = self.disk / "filler"
-            with filler.open("wb") as file:
-                os.posix_fallocate(file.fileno(), 0, taken)
+        with self.doing("disk_is_full"), self._filled_but(LEFT_BYTES):
             time.sleep(8)
-            filler.unlink()
+
+    def disk_has_nothing_left(self) -> None:
+        """For some moments not even the sessions that go on can be written."""
+        with self.doing("disk_has_nothing_left"):
+            refused, resumed = self._count("journal_write_failed"), self._count("journal_resumed")
+            with self._filled_but(0):
+                self.until(lambda: self._count("journal_write_failed") > refused)
+                time.sleep(2)
+            self.until(lambda: self._count("journal_resumed") > resumed)
 
     def stands_still(self) -> None:
-        """The measuring process is stopped for two seconds."""
-        with self.doing("stands_still"):
-            self.daemon.send_signal(signal.SIGSTOP)
-            time.sleep(2)
-            self.daemon.send_signal(signal.SIGCONT)
+        """The measuring process is stopped for two seconds; it surely stood still in between."""
+        self.daemon.send_signal(signal.SIGSTOP)
+        began_ns = time.monotonic_ns()
+        time.sleep(2)
+        self.wrongs.append(Wrong("stands_still", began_ns, time.monotonic_ns()))
+        self.daemon.send_signal(signal.SIGCONT)
+
+    def clock_steps(self) -> None:
+        """The wall clock of the measuring process goes ahead, and later back; not the kernel's."""
+        if self.wall is None:
+            return
+        for ahead_ns in (STEP_NS, 0):
+            with self.doing("clock_steps"):
+                self.wall.set_ahead(ahead_ns)
+            time.sleep(6)
 
     def reloads(self) -> None:
         """A good file, a bad one, and the good one again."""
@@ -137,7 +162,23 @@ class World:
                 self.daemon.send_signal(signal.SIGHUP)
                 time.sleep(1.5)
 
+    @contextmanager
+    def _filled_but(self, left_bytes: int) -> Iterator[None]:
+        """The disk has no more room than that."""
+        filler = self.disk / "filler"
+        stands = os.statvfs(self.disk)
+        with filler.open("wb") as file:
+            os.posix_fallocate(file.fileno(), 0, stands.f_bavail * stands.f_frsize - left_bytes)
+        try:
+            yield
+        finally:
+            filler.unlink()
+
     # Looking
+
+    def _count(self, event: str) -> int:
+        """How often the log tells this."""
+        return sum(line["event"] == event for line in self.lines)
 
     def scrape(self, *, counted: bool = True) -> bool:
         """Fetch the metrics as Prometheus does."""
@@ -206,6 +247,7 @@ def world_in(folder: Path, disk: Path, models: tuple[str, ...]) -> Iterator[Worl
     clip_in(folder)
     fakes = {port: fake(port, folder) for port in (DEEPGRAM, GLADIA)}
     (folder / "soak.toml").write_text(config_of(models, disk))
+    wall = wall_clock(folder)
     time.sleep(3)  # the providers' own start
     with (folder / "log").open("ab") as log:
         started_ns = time.monotonic_ns()
@@ -214,12 +256,12 @@ def world_in(folder: Path, disk: Path, models: tuple[str, ...]) -> Iterator[Worl
                 *(sys.executable, "-m", "daemon.cli", "daemon"),
                 *("--config.file", str(folder / "soak.toml")),
             ],
-            env={**os.environ, **KEYS},
+            env={**os.environ, **KEYS, **({} if wall is None else wall.environment)},
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
         )
-    made = World(folder, disk, models, daemon, fakes, started_ns)
+    made = World(folder, disk, models, daemon, fakes, started_ns, wall)
     try:
         yield made
     finally:
