@@ -26,6 +26,7 @@ from measure.faults import FaultKind
 from measure.measurement import Measurement
 from measure.records import SECOND, AudioClip
 from measure.wire import Record
+from pacer.device_clock import Drift
 from pacer.live import HEARD_HZ, LiveSource, LiveStream
 from pacer.microphone import Block, Opened
 from vad.endpoint import Edge
@@ -91,10 +92,17 @@ def live_recording(rates_hz: set[int]) -> Recording:
 
 @dataclass(slots=True)
 class Ended:
-    """How it ended."""
+    """How it ended, and what was found out about the device."""
 
     why: str | None = None
     """One line, where nobody had asked for it."""
+    heard_ms: float = 0.0
+    """How much audio was handed over."""
+    drift: Drift | None = None
+    """Of its clock; None: it was not heard for long enough."""
+    delay_ns: int | None = None
+    """From a sample's being taken up to its being here; None: it does not say."""
+    xruns: int = 0
 
 
 class Listening:
@@ -177,9 +185,15 @@ class Listening:
         with trio.CancelScope(shield=True):
             await self._flush()
         self._source.end()
+        self._note_device()
         self._over.set()
         if self._ended.why is None and self._source.heard_ms:
             self._say("Nothing more is heard; the last answers are awaited. Ctrl-C ends that too.")
+
+    def _note_device(self) -> None:
+        source, ended = self._source, self._ended
+        ended.heard_ms, ended.xruns = source.heard_ms, source.xruns
+        ended.drift, ended.delay_ns = source.clock.drift(), source.clock.delay_ns
 
     async def _flush(self) -> None:
         """Speech that is still open ends where the audio does."""

@@ -9,7 +9,6 @@ from measure.faults import Fault
 from measure.measurement import Measurement
 from measure.records import AudioClip
 from measure.wire import Record
-from scoring.rejoin import part_name
 
 
 def started_record(order: Order, started_ns: int, started_wall_ns: int) -> Record:
@@ -41,7 +40,11 @@ def started_record(order: Order, started_ns: int, started_wall_ns: int) -> Recor
 
 def _part_fields(clip: AudioClip) -> Record:
     """Which part of which call it is; nothing where it is a recording of its own."""
-    named = part_name(clip.name) if clip.reference is None else None
+    if clip.reference is not None:
+        return {}
+    from scoring.rejoin import part_name  # brings the alignment of words, for calls in parts alone
+
+    named = part_name(clip.name)
     if named is None:
         return {}
     return {"call": named.call, "part": named.index + 1, "parts": named.parts}

@@ -21,7 +21,6 @@ import trio
 from daemon.any_opener import AnyOpener
 from daemon.clock import host_now_ns, now_ns, wall_ns
 from daemon.errors import UserError
-from daemon.exporter_settings import exporter_settings as exporter_settings
 from daemon.grpc_link import GrpcOpener
 from daemon.host_setup import (
     SWITCH_INTERVAL_S,

@@ -194,7 +194,7 @@ def _drift(earliest: Sequence[tuple[int, int]]) -> Drift | None:
     A second's earliest block is late by a little, always to one side; that lifts the line and does
     not turn it. Seconds that are alike (the host is busy for a while) say less than their number,
     so the interval is the wider the more each is like the one before. On generated devices (jitter
-    exponential of 0.2 to 5 ms, 15 to 300 s, 400 of each) it held the truth in 95 to 98 of 100; with
+    exponential of 0.2 to 5 ms, 15 to 300 s, 4000 in all) it held the truth in 95 to 98 of 100; with
     seconds like the one before by 0.6, in 82 (10 s) to 95 (300 s). A step of less than
     ``LOST_NS``, which nobody sees, turns the line and is not in it.
     """

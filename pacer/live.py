@@ -60,6 +60,7 @@ class LiveSource:
         self.clock = DeviceClock(device_rate_hz)
         self.heard_ms = 0.0
         """How much audio has been handed over since it began."""
+        self.xruns = 0
         self.ended = False
         self._device_rate_hz = device_rate_hz
         self._now_ns = now_ns
@@ -149,6 +150,7 @@ class LiveSource:
 
     def tell_xrun(self, what: str, lost_ms: float | None = None) -> None:
         """A sound device had too much or too little."""
+        self.xruns += 1
         now_ns = self._now_ns()
         for stream in list(self._streams):
             stream.tell(Xrun(now_ns, what, stream.audio_ms, lost_ms))

@@ -11,16 +11,7 @@ import numpy as np
 
 from measure.records import AudioClip, VoiceSettings
 from vad.endpoint import Edge, EdgeKind, EndpointDetector, edges, window_samples
-from vad.known import known_edges
-from vad.silero import (
-    SEQUENCE_MODEL,
-    Floats,
-    Model,
-    StreamState,
-    load_model,
-    new_stream,
-    samples_of,
-)
+from vad.silero import Floats, Model, StreamState, load_model, new_stream, samples_of
 
 SILENCE_LIMIT_MS = 5_000
 """How much silence, beyond what the settings ask for, the detector is given to decide the end."""
@@ -39,7 +30,7 @@ class Survey:
     padding_ms: float
     """The digital silence after the clip that it took to decide the last end; 0 where none."""
     probabilities: Floats = field(repr=False, compare=False)
-    """One a window of the clip, of which silence completes the last; none where it was known."""
+    """One a window of the clip, of which silence completes the last."""
 
     @property
     def starts(self) -> tuple[Edge, ...]:
@@ -81,16 +72,6 @@ def survey(clip: AudioClip, model: Model, settings: VoiceSettings) -> Survey:
     )
 
 
-def known_survey(clip: AudioClip, settings: VoiceSettings) -> Survey | None:
-    """What ``survey`` would give, without hearing; None where that is not known beforehand."""
-    found = known_edges(clip.sha256, clip.rate_hz, settings, SEQUENCE_MODEL.sha256)
-    if found is None:
-        return None
-    padding_ms = _padding_ms(list(found), clip.samples)
-    none_heard = np.empty(0, np.float32)
-    return Survey(clip.sha256, clip.rate_hz, clip.samples, settings, found, padding_ms, none_heard)
-
-
 def hear_all(samples: Floats, rate_hz: int, model: Model) -> tuple[Floats, StreamState]:
     """One probability a window from the very beginning; silence completes the last window."""
     missing = -len(samples) % window_samples(rate_hz)
@@ -113,9 +94,7 @@ class Surveyor:
         """The survey of ``clip``. It takes the time of computing: keep it off a paced loop."""
         known_by = (clip.sha256, clip.rate_hz, settings)
         if known_by not in self._surveys:
-            self._surveys[known_by] = known_survey(clip, settings) or survey(
-                clip, self._model(clip.rate_hz), settings
-            )
+            self._surveys[known_by] = survey(clip, self._model(clip.rate_hz), settings)
         return self._surveys[known_by]
 
     def _model(self, rate_hz: int) -> Model:

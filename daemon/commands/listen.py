@@ -14,7 +14,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,7 @@ from daemon.wav_file import WavFile
 from daemon.workers import gate_of
 from exporters.segment import closed_name
 from exporters.table import print_run, table_console
+from measure.records import MS
 from pacer.live import HEARD_HZ
 from vad.listening import Listener
 from vad.silero import ModelError, StepModel
@@ -73,6 +74,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         default="low",
         metavar="SECONDS",
         help="how much the device may keep back; default: as little as it can",
+    )
+    parser.add_argument(
+        "--silence",
+        type=_milliseconds,
+        metavar="MS",
+        help="how long it must be silent before a turn has ended; default: 100, as configured",
     )
     parser.add_argument(
         "--seconds", type=_seconds, metavar="N", help="end after so long; default: with Ctrl-C"
@@ -189,11 +196,13 @@ def _shown(
     complete = bool(recording.confirmed)
     if args.json:
         document = document_of(measured, journal=journal, complete=complete, skipped=plan.skipped)
+        document["device"] = {"name": args.device, **asdict(result.ended)}
         print(json.dumps(document, ensure_ascii=False, indent=1))  # noqa: T201
     else:
         console = table_console()
         print_run(console, rows_of(measured), summaries_of(measured))
         console.print()
+        console.print(device_line(args.device, result.ended), soft_wrap=True, highlight=False)
         if not complete:
             console.print(f"Not all of it is in the journal: {recording.losses}", style="red")
         console.print(f"Journal: {journal}", soft_wrap=True, highlight=False)
@@ -209,6 +218,20 @@ def _shown(
         return INTERRUPTED
     fine = complete and result.ended.why is None and wav.trouble is None
     return 0 if fine and measured and all(one.reading.valid for one in measured) else 1
+
+
+def device_line(device: str | None, ended: Ended) -> str:
+    """What was found out about the device, for people."""
+    heard = f"Device:  {device or 'the default one'}, heard for {ended.heard_ms / 1000:.1f} s"
+    drift = "drift not known: it takes ten seconds"
+    if ended.drift is not None:
+        ppm, error_ppm = ended.drift.ppm, ended.drift.error_ppm
+        drift = f"its clock {ppm:+.0f} ± {error_ppm:.0f} ppm against this host's"
+    delay = "delay not told"
+    if ended.delay_ns is not None:
+        delay = f"delay {ended.delay_ns / MS:.0f} ms"
+    xruns = f"{ended.xruns} xruns" if ended.xruns else "no xruns"
+    return f"{heard}; {drift}; {delay}; {xruns}"
 
 
 def _say(line: str) -> None:
@@ -243,6 +266,8 @@ def _settings(args: argparse.Namespace) -> Settings:
         }
     if args.listen:
         changes["web"] = {"listen": args.listen}
+    if args.silence is not None:
+        changes["voice"] = {**settings.voice.model_dump(), "min_silence_ms": args.silence}
     return settings_of({**settings.model_dump(), **changes}, Path("command line"))
 
 
@@ -262,6 +287,10 @@ def _latency(text: str) -> float | str:
     if text == "low":
         return text
     return _number(text, 0.001, 2.0, "it must be 'low' or seconds from 0.001 to 2")
+
+
+def _milliseconds(text: str) -> int:
+    return round(_number(text, 0.0, 5_000.0, "it must be milliseconds from 0 to 5000"))
 
 
 def _seconds(text: str) -> float:

@@ -27,12 +27,13 @@ from rich.console import Console
 from daemon.clock import HostClock, host_now_ns
 from daemon.config import Settings, read_settings, settings_of
 from daemon.errors import UserError
+from daemon.exporter_settings import exporter_settings
 from daemon.keys import Keys
 from daemon.monitor import StreamMonitor, monitor_on
 from daemon.plan import Plan, new_id, plan_of
 from daemon.results import document_of, rows_of, summaries_of
 from daemon.rounds import Outcome, OwnRounds, Rounds
-from daemon.supervise import Recording, exporter_settings, local_engines, start_exporter
+from daemon.supervise import Recording, local_engines, start_exporter
 from daemon.workers import measuring, shortfall
 from exporters.segment import closed_name, read_journal
 from exporters.table import print_run, table_console

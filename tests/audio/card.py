@@ -125,7 +125,9 @@ def card_in(folder: Path) -> Iterator[Card]:
     sink = f"module-null-sink sink_name=card rate={RATE_HZ} channels=1 format=s16le"
     door = f"module-native-protocol-unix socket={folder / 'native'} auth-anonymous=1"
     with ExitStack() as ends:
-        server = ends.enter_context(_running((*SERVER, "-L", sink, "-L", door), environment))
+        server = ends.enter_context(
+            _running((*SERVER, "-L", sink, "-L", door), environment, stderr=None)
+        )
         until("PulseAudio", lambda: _answers(server, environment))
         card = Card(folder, server)
         # The null sink begins with a buffer of 2 s, and stops where nobody plays or listens:
@@ -184,9 +186,15 @@ def _running(
     *,
     stdin: int = subprocess.DEVNULL,
     stdout: int = subprocess.DEVNULL,
+    stderr: int | None = subprocess.DEVNULL,
 ) -> Iterator["subprocess.Popen[bytes]"]:
     process = subprocess.Popen(
-        command, env=environment, stdin=stdin, stdout=stdout, start_new_session=True
+        command,
+        env=environment,
+        stdin=stdin,
+        stdout=stdout,
+        stderr=stderr,
+        start_new_session=True,
     )
     try:
         yield process

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.daemon.serving import KEYS, clip_in
+from tests.daemon.serving import KEYS
 
 PLANNED = """
 import sys
@@ -26,7 +26,7 @@ SHOWN = "print(*sys.modules)\n"
 MODELS = '[[model]]\nname = "deepgram/nova-3"\n[[model]]\nname = "gladia/solaria-1"\n'
 WEBSOCKET = {"trio_websocket", "wsproto", "h11", "daemon.session", "daemon.supervise"}
 ELSEWHERE = {
-    *("arro3", "pyarrow", "onnxruntime", "sounddevice", "silero_vad", "moonshine_voice"),
+    *("arro3", "pyarrow", "sounddevice", "silero_vad", "moonshine_voice"),
     *("httpx", "httpcore", "requests", "grpc"),
     *("rich", "pygments", "structlog", "prometheus_client", "orjson"),
     *("pytest", "trio.testing", "asyncio"),
@@ -50,9 +50,9 @@ def modules_of(code: str, *arguments: str) -> set[str]:
     return set(ended.stdout.split())
 
 
-def config_in(folder: Path, more: str = "") -> str:
+def config_in(folder: Path) -> str:
     path = folder / "daemon.toml"
-    path.write_text(MODELS + more, encoding="utf-8")
+    path.write_text(MODELS, encoding="utf-8")
     return str(path)
 
 
@@ -71,12 +71,6 @@ def test_a_start_with_the_built_in_clips_loads_nothing_that_others_need(tmp_path
     loaded = modules_of(PLANNED + LOADED, config_in(tmp_path))
     assert loaded >= WEBSOCKET
     assert not loaded & ELSEWHERE
-
-
-def test_a_clip_of_ones_own_is_heard_by_the_detector(tmp_path: Path) -> None:
-    clip_in(tmp_path)
-    loaded = modules_of(PLANNED, config_in(tmp_path, '[[clip]]\npath = "words.wav"\n'))
-    assert loaded & (WEBSOCKET | ELSEWHERE) == {"onnxruntime"}
 
 
 def test_numpy_starts_no_threads_beside_what_is_paced() -> None:

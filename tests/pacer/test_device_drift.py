@@ -23,7 +23,13 @@ def drift_of(ppm: float, seconds: int, jitter_ms: float, seed: int) -> Drift:
 
 @pytest.mark.parametrize(
     ("jitter_ms", "seconds", "runs", "error_ppm"),
-    [(0.2, 15, 150, 2), (1, 30, 100, 2), (5, 15, 150, 30), (5, 60, 60, 3), (1, 300, 20, 0.1)],
+    [
+        (0.2, 15, 150, 1.5),
+        (1, 30, 100, 1.5),
+        (5, 15, 150, 20),
+        (5, 60, 60, 2.3),
+        (1, 300, 20, 0.045),
+    ],
 )
 def test_the_drift_lies_in_its_interval_in_95_of_100(
     jitter_ms: float, seconds: int, runs: int, error_ppm: float
@@ -37,11 +43,11 @@ def test_the_drift_lies_in_its_interval_in_95_of_100(
     assert {one.over_s for one in found} <= {seconds - 2, seconds - 1, seconds}
 
 
-@pytest.mark.parametrize(("seconds", "share"), [(15, 0.80), (60, 0.89), (300, 0.92)])
+@pytest.mark.parametrize(("seconds", "share"), [(15, 0.85), (60, 0.92), (300, 0.94)])
 def test_where_each_second_is_like_the_one_before_the_interval_is_wider(
     seconds: int, share: float
 ) -> None:
-    """Least squares alone would hold the truth in 65 of 100."""
+    """Least squares alone would hold the truth in 67 of 100."""
     held = []
     for seed in range(400):
         random = np.random.default_rng(seed)

@@ -4,6 +4,7 @@ Every wrong says when it began and ended, on CLOCK_MONOTONIC, the time line of t
 """
 
 import json
+import mmap
 import os
 import signal
 import subprocess
@@ -12,7 +13,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,8 @@ STEP_NS = 2 * SECOND
 RESERVE_BYTES = 8 << 20
 LEFT_BYTES = 4 << 20
 """What a full disk still has: less than the reserve, enough for the sessions that go on."""
+NOT_AT_ONCE_BYTES = 1 << 20
+"""The journal grows while a disk is filled: the last of it is taken page by page."""
 MODELS = ("deepgram/nova-3", "gladia/solaria-1")
 SCHEDULES = 9
 """So many of the first model, and one of the second: ten streams."""
@@ -167,8 +170,13 @@ class World:
         """The disk has no more room than that."""
         filler = self.disk / "filler"
         stands = os.statvfs(self.disk)
-        with filler.open("wb") as file:
-            os.posix_fallocate(file.fileno(), 0, stands.f_bavail * stands.f_frsize - left_bytes)
+        roughly = stands.f_bavail * stands.f_frsize - max(left_bytes, NOT_AT_ONCE_BYTES)
+        with filler.open("wb", buffering=0) as file:
+            os.posix_fallocate(file.fileno(), 0, roughly)
+            file.seek(roughly)
+            with suppress(OSError):
+                while not left_bytes:
+                    file.write(bytes(mmap.PAGESIZE))
         try:
             yield
         finally:
