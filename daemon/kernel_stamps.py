@@ -147,6 +147,31 @@ def carried(read_ns: int, now_ns: Callable[[], int], wall_ns: Callable[[], int])
     return Carried(read_ns, (before + after) // 2 - now)
 
 
+class Carrier:
+    """Carries the stamps of one connection over to our clock, as long as that can be trusted.
+
+    Where the clocks have moved against each other since the stamps before, nobody knows whether a
+    stamp is from before or after that: it is not believed. Later ones are, if the kernel has
+    stepped as well.
+    """
+
+    def __init__(self, now_ns: Callable[[], int], wall_ns: Callable[[], int]) -> None:
+        self._now_ns = now_ns
+        self._wall_ns = wall_ns
+        self._one_clock = True
+        self._minus_ns = carried(0, now_ns, wall_ns).wall_minus_ours_ns
+
+    def look(self, read_ns: int) -> Carried | None:
+        """For stamps that were read at ``read_ns``, a moment ago; None: they are not believed."""
+        clocks = carried(read_ns, self._now_ns, self._wall_ns)
+        moved_ns = clocks.wall_minus_ours_ns - self._minus_ns
+        self._minus_ns = clocks.wall_minus_ours_ns
+        if abs(moved_ns) > _AGREEMENT_NS:
+            self._one_clock = _one_wall_clock(self._wall_ns)
+            return None
+        return clocks if self._one_clock else None
+
+
 class MarkedSends:
     """The sends that were to be stamped, by where they end, and the stamps that came for them."""
 
@@ -155,7 +180,7 @@ class MarkedSends:
     ) -> None:
         self._sock = sock
         self._now_ns = now_ns
-        self._wall_ns = wall_ns
+        self._carrier = Carrier(now_ns, wall_ns)
         self._offsets: dict[int, int] = {}
         """Marked and not yet acknowledged: the kernel's number of the last byte -> our offset."""
         self._stamps: list[SentStamp] = []
@@ -174,15 +199,15 @@ class MarkedSends:
         """
         if not self._any:
             return
-        clocks = None
-        for key, kind, stamp_wall_ns in _waiting_reports(self._sock):
+        waiting = list(_waiting_reports(self._sock))
+        clocks = self._carrier.look(self._now_ns()) if waiting else None
+        for key, kind, stamp_wall_ns in waiting:
             offset = self._offsets.get(key)
             if offset is None:  # the first part of a send that the kernel took in two
                 continue
             if kind == "acked":
                 del self._offsets[key]
-            clocks = clocks or carried(self._now_ns(), self._now_ns, self._wall_ns)
-            at_ns = clocks.believed_ns(stamp_wall_ns)
+            at_ns = None if clocks is None else clocks.believed_ns(stamp_wall_ns)
             if at_ns is not None:
                 self._stamps.append(SentStamp(offset, kind, at_ns))
 

@@ -24,11 +24,11 @@ from daemon.kernel_stamps import (
     ANCILLARY_BYTES,
     STAMP_THIS_SEND,
     Ancillary,
+    Carrier,
     KernelStamps,
     MarkedSends,
     SentStamp,
     ask_for_stamps,
-    carried,
     received_wall_ns,
 )
 from daemon.tcp_info import TcpInfo, tcp_info, unacked_bytes, unsent_bytes
@@ -114,7 +114,7 @@ class Lane(trio.abc.HalfCloseableStream):
         self.blocked_bytes = 0
         self._sock = sock
         self._now_ns = now_ns
-        self._wall_ns = wall_ns
+        self._carrier = Carrier(now_ns, wall_ns)
         self._queue_limit_bytes = queue_limit_bytes
         self._queue: deque[tuple[memoryview, bool]] = deque()
         """What the kernel has not taken, and whether to have it stamped."""
@@ -258,8 +258,8 @@ class Lane(trio.abc.HalfCloseableStream):
         if arrived_wall_ns is None:
             self.arrived_ns = None
             return
-        clocks = carried(self.read_ns, self._now_ns, self._wall_ns)
-        self.arrived_ns = clocks.believed_ns(arrived_wall_ns)
+        clocks = self._carrier.look(self.read_ns)
+        self.arrived_ns = None if clocks is None else clocks.believed_ns(arrived_wall_ns)
 
     # What the kernel knows
 

@@ -17,20 +17,19 @@ Whatever the provider does is an event; nothing it does makes an exception leave
 """
 
 import traceback
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import trio
 
-from daemon.kernel_stamps import SentStamp
 from daemon.mask import masked
 from daemon.order import Bench, Link, LinkFailed, Order
 from daemon.outgoing import Outgoing
+from daemon.passage import Passage
 from daemon.session_records import finish_records, started_record
 from daemon.wire import Encoded, Received, WireClosed
 from measure.events import (
-    BytesUnsent,
     Cancelled,
     Event,
     Failed,
@@ -38,9 +37,7 @@ from measure.events import (
     ForceSent,
     FrameSent,
     MessageReceived,
-    NetworkSampled,
     NoSpeech,
-    SendStamped,
     SpeechEnd,
     SpeechStart,
     StreamClosed,
@@ -109,11 +106,7 @@ class _Session:
         """What the next step sends, where it could be made before."""
         self._unheard: Frame | None = None
         """The frame of the newest step, until it is let be heard."""
-        self._chunk_bytes = 0
-        """Of the newest chunk."""
-        self._network_told_ns: int | None = None
-        """The zero that was told with what the network was like then."""
-        self._sends = _Sends()
+        self._passage = Passage(bench.now_ns, self.tell)
         self._forcer = Forcer(self._facts.forcing)
 
     async def run(self) -> None:
@@ -253,7 +246,7 @@ class _Session:
 
     async def _finish(self, link: Link, within_s: float) -> None:
         """End the stream as the provider wants it, also when cancelled: an open one costs money."""
-        self._tell_how_it_went(link)
+        self._passage.tell_at_end(link, self._watch.zero_ns)
         with trio.CancelScope(shield=True) as closing:
             closing.deadline = trio.current_time() + within_s
             try:
@@ -313,7 +306,7 @@ class _Session:
             sent_ns = link.send(made.message, stamp=made.at_endpoint)
             self._audio.note_sent(chunk, due_ns)
             if made.at_endpoint:
-                self._sends.audio = link.sent_bytes
+                self._passage.note_audio(link)
             place = (chunk.audio_ms, chunk.padding, chunk.filled_ms)
             self.tell(FrameSent(sent_ns, due_ns, *place, self._audio.captured_ns))
             self._say_what_is_due(link, sent_ns, sent_ns)
@@ -329,10 +322,7 @@ class _Session:
             self._force(link, now_ns, due_ns)
         elif self._watch.finish_due:
             self._announce_end(link, now_ns)
-        zero_ns = self._watch.zero_ns
-        if zero_ns not in (None, self._network_told_ns):
-            self._network_told_ns = zero_ns
-            self._tell_network(link)
+        self._passage.tell_at_zero(link, self._watch.zero_ns)
 
     def _get_ready(self, link: Link) -> None:
         """What a step leaves for the quiet moment behind it."""
@@ -358,7 +348,7 @@ class _Session:
     def _encoded(self, link: Link, chunk: Frame | None) -> "_Made":
         if chunk is None:
             return _Made()
-        self._chunk_bytes = len(chunk.pcm)
+        self._passage.chunk_bytes = len(chunk.pcm)
         return _Made(chunk, link.encode(self._codec.audio(chunk)), self._audio.at_endpoint)
 
     @property
@@ -395,13 +385,13 @@ class _Session:
             sent_ns = link.send(message, stamp=zero)
         self._forcer.said(audio.sent_ms, sent_ns)
         if zero:
-            self._sends.force = link.sent_bytes
+            self._passage.note_force(link)
             self.tell(ForceSent(sent_ns, due_ns))
 
     def _announce_end(self, link: Link, due_ns: int) -> None:
         """The close flow: the farewell makes zero."""
         sent_ns = self._say_farewell(link, due_ns)
-        self._sends.force = link.sent_bytes
+        self._passage.note_force(link)
         self.tell(FinishSent(sent_ns, due_ns))
 
     def _say_farewell(self, link: Link, sent_ns: int = 0) -> int:
@@ -503,26 +493,6 @@ class _Session:
         elif self._watch.deadline_ns != deadline_ns:
             self._nap.cancel()
 
-    def _tell_network(self, link: Link) -> None:
-        """What had not left this host at zero, and how the connection was doing."""
-        self.tell(BytesUnsent(self._bench.now_ns(), link.unsent_bytes, self._chunk_bytes))
-        self._sample_network(link, over=False)
-
-    def _tell_how_it_went(self, link: Link) -> None:
-        """When what makes zero really left, and how the connection is doing now."""
-        if self._watch.zero_ns is None:
-            return
-        stamps = link.take_sent_stamps()
-        if stamps is not None:
-            self.tell(self._sends.stamped(self._bench.now_ns(), stamps))
-        self._sample_network(link, over=True)
-
-    def _sample_network(self, link: Link, *, over: bool) -> None:
-        seen = link.tcp_info()
-        if seen is not None:
-            now_ns = self._bench.now_ns()
-            self.tell(NetworkSampled(now_ns, seen.rtt_ns, seen.min_rtt_ns, seen.retransmits, over))
-
 
 @dataclass(frozen=True, slots=True)
 class _Made:
@@ -535,24 +505,3 @@ class _Made:
 
 
 _NOT_MADE = _Made()
-
-
-@dataclass(slots=True)
-class _Sends:
-    """The two sends that make zero, by their names on the link; 0: not yet sent."""
-
-    audio: int = 0
-    force: int = 0
-
-    def stamped(self, now_ns: int, stamps: Sequence[SentStamp]) -> SendStamped:
-        """What the kernel said of them; of a send that went out twice, the first."""
-        said: dict[tuple[int, str], int] = {}
-        for stamp in stamps:
-            said.setdefault((stamp.offset, stamp.kind), stamp.at_ns)
-        return SendStamped(
-            now_ns,
-            audio_left_ns=said.get((self.audio, "sent")),
-            audio_acked_ns=said.get((self.audio, "acked")),
-            force_left_ns=said.get((self.force, "sent")),
-            force_acked_ns=said.get((self.force, "acked")),
-        )

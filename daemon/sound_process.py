@@ -30,7 +30,7 @@ from contextlib import suppress
 from dataclasses import asdict
 
 from exporters.packing import pack, unpack
-from pacer.live_stream import LiveSpeaker, LiveStream
+from pacer.device_stream import DeviceSpeaker, DeviceStream
 from pacer.microphone import (
     Block,
     Latency,
@@ -154,14 +154,14 @@ def play(heard: socket.socket, outbox: Outbox, device: str | None, rate_hz: int)
         outbox.tell("heard")
 
 
-def _tell_xruns(live: LiveSpeaker, outbox: Outbox, counted: dict[str, int]) -> None:
+def _tell_xruns(live: DeviceSpeaker, outbox: Outbox, counted: dict[str, int]) -> None:
     now = {"underflow": live.jitter.underflows, "overflow": live.jitter.overflows}
     for what, n in now.items():
         if n > counted[what] and outbox.tell("xrun", what=what, n=n - counted[what]):
             counted[what] = n
 
 
-def _hear_out(live: LiveSpeaker) -> None:
+def _hear_out(live: DeviceSpeaker) -> None:
     live.jitter.finish()
     while not live.jitter.is_empty and live.why_ended(time.monotonic_ns()) is None:
         time.sleep(LOOK_MS / 1e4)
@@ -169,7 +169,7 @@ def _hear_out(live: LiveSpeaker) -> None:
 
 
 def _watch(
-    live: LiveStream, heard: socket.socket, outbox: Outbox, take: Callable[[bytes], bool]
+    live: DeviceStream, heard: socket.socket, outbox: Outbox, take: Callable[[bytes], bool]
 ) -> str | None:
     """Wait: for the end of the device, which is told, or of who listens; None then.
 

@@ -21,9 +21,9 @@ from typing import Literal
 
 import numpy as np
 
+from pacer.device_stream import BLOCKS_PER_S, DeviceSpeaker, DeviceStream, Foreign, Pulse, reason_of
+from pacer.device_stream import Opened as Opened
 from pacer.jitter import SAMPLE_BYTES, Jitter
-from pacer.live_stream import BLOCKS_PER_S, Foreign, LiveSpeaker, LiveStream, Pulse, reason_of
-from pacer.live_stream import Opened as Opened
 from pacer.sound_device import Device as Device
 from pacer.sound_device import Kind, chosen
 from pacer.sound_device import SoundError as SoundError
@@ -90,7 +90,7 @@ def devices() -> list[Device]:
 
 def open_microphone(
     wanted: str | None, told: Callable[[Block], None], *, latency: Latency = "low"
-) -> LiveStream:
+) -> DeviceStream:
     """A microphone that, once started, tells of each block, in PortAudio's thread.
 
     16 kHz mono where the device takes it; else mono at its own rate; else two channels or all, of
@@ -107,10 +107,12 @@ def open_microphone(
 
     device = chosen(devices(), wanted, "input")
     stream, opened = open_stream(device, "input", RATE_HZ, make)
-    return LiveStream(_what("input", device), opened, stream, pulse)
+    return DeviceStream(_what("input", device), opened, stream, pulse)
 
 
-def open_loudspeaker(wanted: str | None, rate_hz: int, *, latency: Latency = "low") -> LiveSpeaker:
+def open_loudspeaker(
+    wanted: str | None, rate_hz: int, *, latency: Latency = "low"
+) -> DeviceSpeaker:
     """A loudspeaker for s16le mono at ``rate_hz``, whatever the device takes. Raises SoundError.
 
     All its channels are given the same.
@@ -128,7 +130,7 @@ def open_loudspeaker(wanted: str | None, rate_hz: int, *, latency: Latency = "lo
     device = chosen(devices(), wanted, "output")
     stream, opened = open_stream(device, "output", rate_hz, make)
     jitter = jitters[opened.rate_hz]
-    return LiveSpeaker(_what("output", device), opened, stream, pulse, jitter, rate_hz)
+    return DeviceSpeaker(_what("output", device), opened, stream, pulse, jitter, rate_hz)
 
 
 def age_ns(now_s: float, captured_s: float) -> int | None:

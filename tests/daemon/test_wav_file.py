@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from daemon import wav_file
 from daemon.errors import UserError
 from daemon.wav_file import RATE_HZ, WavFile
+from tests.pacer.wav import fmt
 
 HEADER = 44
 SECOND = 50
@@ -44,10 +45,12 @@ class Disk(io.FileIO):
         self.goes_on = threading.Event()
         self.goes_on.set()
         self.taken = threading.Semaphore(0)
-        self.fails_at_seek = False
+        self.fails_at_write = self.fails_at_seek = False
 
     def write(self, content: object, /) -> int:
         assert self.goes_on.wait(30)
+        if self.fails_at_write:
+            raise OSError(28, "No space left on device")
         count = super().write(bytes(memoryview(content))[:500])  # type: ignore[arg-type]
         self.taken.release()
         return count
@@ -225,6 +228,22 @@ def test_a_disk_that_hangs_blocks_no_writer_and_leaves_no_gap(tmp_path: Path) ->
     assert written == b"".join(pieces)[: len(written)]
 
 
+def test_a_disk_that_hangs_and_then_fails_keeps_nobody_waiting_and_the_first_reason_stands(
+    tmp_path: Path,
+) -> None:
+    path, opened = tmp_path / "heard.wav", Opened()
+    with WavFile(path, new_file=opened) as wav:
+        assert opened.disk.taken.acquire(timeout=30)
+        opened.disk.goes_on.clear()
+        for number in range(WAITING + 10):
+            wav.write(piece(number))
+        opened.disk.fails_at_write = True
+        opened.disk.goes_on.set()
+    assert wav.trouble == f"{path} is not whole: the disk took nothing for a minute"
+    assert wav._pieces.empty()
+    assert not recording()
+
+
 @pytest.mark.parametrize("waiting", [10, WAITING + 10])
 def test_a_disk_that_hangs_for_good_does_not_keep_the_program_from_ending(
     waiting: int, tmp_path: Path
@@ -259,6 +278,7 @@ def test_a_recording_ends_where_the_format_has_no_more_room(
 def test_the_longest_recording_has_a_header() -> None:
     most = wav_file._MOST_BYTES
     assert len(wav_file._header(most)) == HEADER
+    assert wav_file._header(most)[20:36] == fmt()
     assert most % 2 == 0
 
 

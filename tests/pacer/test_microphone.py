@@ -9,8 +9,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from pacer.device_stream import Pulse
 from pacer.jitter import Jitter
-from pacer.live_stream import Pulse
 from pacer.microphone import (
     MAX_AGE_NS,
     Block,

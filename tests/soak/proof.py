@@ -223,7 +223,7 @@ def runs_follow_the_schedule(
         if not name.startswith("first"):  # a reload takes away the others for a while
             continue
         counted = sum(int(str(one["count"])) for one in missed if one["schedule"] == name)
-        gaps = [gap for pair in pairwise(known) for gap in _between(name, *pair, every)]
+        gaps = _unbegun(name, known, every)
         lost = sum(any(hole.reaches(at_ns) for hole in holes) for at_ns in gaps)
         unknown += lost
         if len(gaps) - lost > counted:
@@ -237,12 +237,19 @@ def runs_follow_the_schedule(
     )
 
 
-def _between(name: str, before: Begun, after: Begun, every: Every) -> list[int]:
-    """When, on the journal's time line, the moments were that lie between two runs."""
-    if after.slot <= before.slot:
-        raise Unproven(f"a moment of {name} was begun twice, or late moments before early ones")
-    slots = range(1, after.slot - before.slot)
-    return [before.at_ns + nth * every.interval_ns for nth in slots]
+def _unbegun(name: str, runs: Sequence[Begun], every: Every) -> list[int]:
+    """When, on the journal's time line, the moments were that lie between runs and were not begun.
+
+    A run may wait for a stream that is free, and a later one find it before.
+    """
+    at_ns = {run.slot: run.at_ns for run in sorted(runs, key=lambda run: run.slot)}
+    if len(at_ns) < len(runs):
+        raise Unproven(f"a moment of {name} was begun twice")
+    return [
+        at_ns[before] + nth * every.interval_ns
+        for before, after in pairwise(at_ns)
+        for nth in range(1, after - before)
+    ]
 
 
 def start_ms(lines: Iterable[Any], started_ns: int) -> float:

@@ -4,10 +4,8 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-import soxr
-
 from pacer.jitter import Jitter
+from pacer.resample import LiveResampler
 from pacer.sound_device import SoundError
 
 BLOCKS_PER_S = 50
@@ -48,7 +46,7 @@ class Pulse:
         self.finished = True
 
 
-class LiveStream:
+class DeviceStream:
     """An open stream of PortAudio, either way."""
 
     def __init__(self, what: str, opened: Opened, stream: Foreign, pulse: Pulse) -> None:
@@ -94,7 +92,7 @@ class LiveStream:
         return f"the {self._what} is no sound card: it runs faster than time"
 
 
-class LiveSpeaker(LiveStream):
+class DeviceSpeaker(DeviceStream):
     """An open loudspeaker."""
 
     def __init__(
@@ -110,12 +108,12 @@ class LiveSpeaker(LiveStream):
         self.jitter = jitter
         self._resampler = None
         if opened.rate_hz != rate_hz:
-            self._resampler = soxr.ResampleStream(rate_hz, opened.rate_hz, 1, dtype="int16")
+            self._resampler = LiveResampler(rate_hz, opened.rate_hz)
 
     def play(self, pcm: bytes) -> None:
         """Put s16le mono behind what is to be heard."""
         if self._resampler is not None:
-            pcm = self._resampler.resample_chunk(np.frombuffer(pcm, "<i2")).tobytes()
+            pcm = self._resampler.resample(pcm)
         self.jitter.push(pcm)
 
 
