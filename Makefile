@@ -18,7 +18,7 @@ help:
 	@echo 'make mutants small faults planted in the heart, to see that a test notices each'
 	@echo 'make bench   side by side with other clients (twelve minutes; BENCH=--quick: three)'
 	@echo 'make test-ops  Prometheus, rules, alerts and dashboards for real (three minutes)'
-	@echo 'make test-audio  live audio with a virtual sound card (one minute)'
+	@echo 'make test-audio  live audio with a virtual sound card (three minutes)'
 	@echo 'make .venv   only the environment, with .venv/bin/speechbench'
 
 # The environment of a benchmark host: exactly the lock, and this program from this folder.
