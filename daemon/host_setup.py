@@ -82,7 +82,9 @@ def prepare_process() -> HostSetup:
 def collect_when_idle(*, idle: bool) -> None:
     """Collect what goes round in circles, now where nothing is measured; else only if it is much.
 
-    A session leaves about one such object behind, so waiting for an idle moment costs nothing.
+    A stream, an order and a plan leave nothing behind that goes in circles (tests/daemon/
+    test_leftovers.py), so waiting for an idle moment costs nothing. It must stay so: what the C
+    library holds for such an object is not counted here, and locked memory is never given back.
     """
     if idle or gc.get_count()[0] > MUCH_GARBAGE:
         gc.collect()

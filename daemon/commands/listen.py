@@ -30,7 +30,7 @@ from daemon.listening import Ended, Listening, live_recording
 from daemon.plan import Plan, host_name, known_error, new_id, targets_of
 from daemon.results import document_of, rows_of, summaries_of
 from daemon.rounds import Outcome
-from daemon.sound import microphone
+from daemon.sound import Microphone, microphone
 from daemon.supervise import Recording, bench, local_engines, start_exporter
 from daemon.wav_file import WavFile
 from daemon.workers import gate_of
@@ -114,13 +114,8 @@ def run(args: argparse.Namespace) -> int:
         model = StepModel.load()
     except ModelError as error:
         raise UserError(str(error)) from error
-    with WavFile(args.record) as wav:
-        recording = start_exporter(exporter_settings(plan, args.listen or "", live="turns"))
-        result = _Result()
-        try:
-            trio.run(_listen, args, plan, recording, model, wav, result, clock=HostClock())
-        finally:
-            recording.stop()
+    wav, result = WavFile(args.record), _Result()
+    recording = trio.run(_listen, args, plan, model, wav, result, clock=HostClock())
     return _shown(args, plan, recording, result, wav)
 
 
@@ -133,15 +128,29 @@ class _Result:
 
 
 async def _listen(
+    args: argparse.Namespace, plan: Plan, model: StepModel, wav: WavFile, result: _Result
+) -> Recording:
+    """Nothing is written, and nobody is called, before the microphone is open."""
+    async with microphone(args.device, args.latency) as heard:
+        with wav:
+            recording = start_exporter(exporter_settings(plan, args.listen or "", live="turns"))
+            try:
+                await _measure(args, plan, recording, heard, model, wav, result)
+            finally:
+                recording.stop()
+    return recording
+
+
+async def _measure(
     args: argparse.Namespace,
     plan: Plan,
     recording: Recording,
+    heard: Microphone,
     model: StepModel,
     wav: WavFile,
     result: _Result,
 ) -> None:
     async with (
-        microphone(args.device, args.latency) as heard,
         local_engines(plan.targets) as targets,
         bench(recording) as ours,
         trio.open_nursery() as nursery,
@@ -223,7 +232,7 @@ def _shown(
 def device_line(device: str | None, ended: Ended) -> str:
     """What was found out about the device, for people."""
     heard = f"Device:  {device or 'the default one'}, heard for {ended.heard_ms / 1000:.1f} s"
-    drift = "drift not known: it takes ten seconds"
+    drift = "drift not known: it takes ten steady seconds"
     if ended.drift is not None:
         ppm, error_ppm = ended.drift.ppm, ended.drift.error_ppm
         drift = f"its clock {ppm:+.0f} ± {error_ppm:.0f} ppm against this host's"

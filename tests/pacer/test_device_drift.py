@@ -75,6 +75,38 @@ def test_before_ten_seconds_and_after_a_loss_nothing_is_said_of_the_drift() -> N
     assert said[-1].ppm == pytest.approx(50, abs=0.1)
 
 
+@pytest.mark.parametrize("step_ms", [-9, -2, 2, 9])
+@pytest.mark.parametrize("at_s", [1, 2, 4, 10])
+def test_a_step_of_the_line_is_no_drift(step_ms: int, at_s: int) -> None:
+    clock = DeviceClock(RATE_HZ)
+    waits = {0: 9 * MS, at_s * 50: step_ms * MS}
+    for block in Device(ppm=40, waits=waits).blocks(at_s + 20):
+        clock.take(*block)
+    drift = clock.drift()
+    assert drift is not None
+    assert drift.ppm == pytest.approx(40, abs=1)
+
+
+def test_behind_a_step_nothing_is_said_for_ten_seconds() -> None:
+    clock, said = DeviceClock(RATE_HZ), []
+    for number, block in enumerate(Device(waits={1000: 5 * MS}).blocks(45)):
+        clock.take(*block)
+        if clock.drift() is None and number > 600:
+            said.append(number)
+    assert said
+    assert said[0] in range(1000, 1210)
+    assert said[-1] in range(1490, 1660)
+
+
+def test_one_odd_second_is_no_step() -> None:
+    clock = DeviceClock(RATE_HZ)
+    for number, (samples, at_ns, _) in enumerate(Device(ppm=40).blocks(40)):
+        clock.take(samples, at_ns + (6 * MS if number // 50 == 20 else 0), None)
+    drift = clock.drift()
+    assert drift is not None
+    assert drift.over_s >= 38
+
+
 def test_one_block_in_time_in_each_second_is_enough_wherever_it_is() -> None:
     """A second's place on the line is where its earliest block came, not where it began."""
     clock = DeviceClock(RATE_HZ)

@@ -167,7 +167,7 @@ def _judge(
         "clock": lambda: proof.clock_steps_change_no_value(records, wrongs, STEP_NS),
         "level": lambda: proof.memory_and_files_are_level(samples),
         "schedule": lambda: proof.runs_follow_the_schedule(records, wrongs, every, seed),
-        "end": lambda: _ended(code, world.plain),
+        "end": lambda: proof.it_ended_in_order(records, code, world.plain),
     }
     for name, prove in proofs.items():
         try:
@@ -203,12 +203,6 @@ def _kept(world: World) -> Path:
     done = [f"{wrong.from_ns} {wrong.to_ns} {wrong.what}\n" for wrong in world.wrongs]
     (folder / "wrongs").write_text("".join(done))
     return folder
-
-
-def _ended(code: int, plain: list[str]) -> str:
-    if code != 0 or plain:
-        raise proof.Unproven(f"exit code {code}; it wrote: {plain[:5]}")
-    return "exit code 0, and every line of it is a line of the log"
 
 
 def _line(name: str, text: str) -> None:

@@ -90,18 +90,20 @@ def the_holed_are_marked(records: Sequence[Record], wrongs: Sequence[Wrong]) -> 
     """A session of which something was lost says that it is not complete."""
     complete = {row["session_id"] for row in session_rows(records) if row["complete"]}
     kills = [wrong for wrong in wrongs if wrong.what == "exporter_is_killed"]
+    sessions = read_sessions(records)
     holed = {
         one.name
-        for one in read_sessions(records)
+        for one in sessions
         for kill in kills
         if one.started_ns < kill.from_ns and kill.to_ns < one.answered_ns
     }
     refused = _refused(records)
-    if whole := complete & (holed | refused):
+    lacking = {one.name for one in sessions if len(one.due_ns) < one.frames}
+    if whole := complete & (holed | refused | lacking):
         raise Unproven(f"sessions {sorted(map(str, whole))[:3]} have a gap and do not say so")
     return (
         f"{len(holed)} sessions lost something with an exporter process, "
-        f"{len(refused)} on a full disk; all say so"
+        f"{len(refused)} on a full disk, {len(lacking)} of them lack frames; all say so"
     )
 
 
@@ -250,6 +252,22 @@ def _unbegun(name: str, runs: Sequence[Begun], every: Every) -> list[int]:
         for before, after in pairwise(at_ns)
         for nth in range(1, after - before)
     ]
+
+
+def it_ended_in_order(records: Iterable[Record], code: int, plain: Sequence[str]) -> str:
+    """It has said nothing but lines of the log, and at the end what the disk has refused.
+
+    The count is that of the exporter process which there is at the end.
+    """
+    refused = 0
+    for record in records:
+        if record["k"] == "records_lost":
+            refused = refused + int(str(record["count"])) if _is_loss(record, "journal_full") else 0
+    wanted = (0, 0) if not refused else (3, 1)
+    if (code, len(plain)) != wanted or not all(f" {refused} refused" in line for line in plain):
+        raise Unproven(f"exit code {code}; it wrote: {list(plain[:5])}")
+    said = f"; its last words: {plain[0]}" if plain else ""
+    return f"exit code {code}, every line a line of the log{said}"
 
 
 def start_ms(lines: Iterable[Any], started_ns: int) -> float:

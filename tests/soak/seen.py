@@ -22,8 +22,10 @@ class Read:
     answered_ns: int
     valid: bool
     late_max_ns: int
+    frames: int
+    """As it was told at its end."""
     due_ns: tuple[int, ...]
-    """Of its frames."""
+    """Of those that are journalled."""
 
     @property
     def time_to_final_ns(self) -> int:
@@ -52,6 +54,7 @@ def read_sessions(records: Sequence[Record]) -> list[Read]:
                     zero_ns + _ns(record, "time_to_final_ns"),
                     bool(record["valid"]),
                     _ns(record, "late_max_ns"),
+                    _ns(record, "frames"),
                     tuple(due.get(name, ())),
                 )
             )
