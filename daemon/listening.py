@@ -94,6 +94,7 @@ def live_recording(rates_hz: set[int]) -> Recording:
 class Ended:
     """How it ended, and what was found out about the device."""
 
+    device: str = ""
     why: str | None = None
     """One line, where nobody had asked for it."""
     heard_ms: float = 0.0
@@ -139,7 +140,8 @@ class Listening:
         self._over = trio.Event()
         self._token = trio.lowlevel.current_trio_token()
         self._ear: Hearing | None = None
-        self._ended = Ended()
+        self._ended = Ended(opened.device)
+        self._going = len(targets)
 
     def stop(self) -> None:
         """Nobody wants to hear more; what was said is still answered."""
@@ -165,7 +167,7 @@ class Listening:
         with trio.move_on_after(self._plan.settings.timeouts.connect_s):
             for stream in streams:
                 await stream.waiting.wait()
-        if not self._source.ended:
+        if self._going and not self._source.ended:
             self._source.begin()
             self._say(f"{self._source.device} is heard now: speak. Ctrl-C ends it.")
 
@@ -187,7 +189,7 @@ class Listening:
         self._source.end()
         self._note_device()
         self._over.set()
-        if self._ended.why is None and self._source.heard_ms:
+        if self._going and self._source.heard_ms:
             self._say("Nothing more is heard; the last answers are awaited. Ctrl-C ends that too.")
 
     def _note_device(self) -> None:
@@ -226,25 +228,43 @@ class Listening:
     ) -> None:
         """One session after the other, for as long as something is heard."""
         pause_s = FIRST_PAUSE_S
-        while True:
-            await self._gate.passed()
-            began_ns, before = self._bench.now_ns(), len(outcome.measured)
-            order = self._plan.order(target, self._plan.recordings[0], run_id)
-            await measure_once(replace(order, live=stream), self._bench, outcome.measured.append)
+        while await self._may_begin():
+            began_ns = self._bench.now_ns()
+            last = await self._measure(target, stream, run_id, outcome)
             stream.waiting.set()
-            if self._over.is_set() or not self._goes_on(target, outcome.measured[before:]):
-                return
+            if self._over.is_set() or not self._goes_on(target, last):
+                break
             lasted_s = (self._bench.now_ns() - began_ns) / SECOND
             pause_s = FIRST_PAUSE_S if lasted_s > LONG_S else pause_s
             with trio.move_on_after(pause_s):
                 await self._over.wait()
-                return
             pause_s = min(pause_s * 2, LONGEST_PAUSE_S)
             stream = self._source.join(_rate_hz(target))
+        stream.waiting.set()
+        self._going -= 1
 
-    def _goes_on(self, target: Target, measured: list[Measurement]) -> bool:
+    async def _may_begin(self) -> bool:
+        """Once the journal has room; False where nothing is heard any more by then."""
+
+        async def give_up(waiting: trio.CancelScope) -> None:
+            await self._over.wait()
+            waiting.cancel()
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(give_up, nursery.cancel_scope)
+            await self._gate.passed()
+            nursery.cancel_scope.cancel()
+        return not self._over.is_set()
+
+    async def _measure(
+        self, target: Target, stream: LiveStream, run_id: str, outcome: Outcome
+    ) -> Measurement:
+        order = self._plan.order(target, self._plan.recordings[0], run_id)
+        return await measure_once(replace(order, live=stream), self._bench, outcome.measured.append)
+
+    def _goes_on(self, target: Target, last: Measurement) -> bool:
         """Whether it makes sense to open another stream after one that ended by itself."""
-        fault = measured[-1].reading.fault if measured else None
+        fault = last.reading.fault
         if fault is not None and fault.kind in FOR_GOOD:
             self._say(f"{target.name} is not asked again: that would not be different")
             return False

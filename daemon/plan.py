@@ -379,11 +379,15 @@ def plan_of(settings: Settings, environment: Mapping[str, str]) -> Plan:
     )
 
 
-def known_error(settings: Settings) -> KnownError:
-    """What is known of this host's own error, for as many streams as are measured at once."""
+def known_error(settings: Settings, streams: int | None = None) -> KnownError:
+    """What is known of this host's own error, for as many streams as are measured at once.
+
+    None: as many as the settings allow.
+    """
+    allowed = max(settings.daemon.parallel * settings.daemon.workers, settings.daemon.jobs)
     return KnownError(
         directory=settings.journal.directory.absolute(),
-        streams=max(settings.daemon.parallel * settings.daemon.workers, settings.daemon.jobs),
+        streams=allowed if streams is None else streams,
         fingerprint=fingerprint(),
         wall_ns=wall_ns,
     )

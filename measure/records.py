@@ -246,7 +246,7 @@ class Remark(StrEnum):
     HOST_STALLED = "host_stalled"
     """The host itself stood still while it mattered; this program could not help it."""
     XRUN = "xrun"
-    """Live audio: the sound device lost samples, or had none in time, between speech and answer."""
+    """The microphone or the monitor lost samples, or had none in time, before the answer."""
 
 
 @dataclass(frozen=True, slots=True)

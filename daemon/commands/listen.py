@@ -205,13 +205,13 @@ def _shown(
     complete = bool(recording.confirmed)
     if args.json:
         document = document_of(measured, journal=journal, complete=complete, skipped=plan.skipped)
-        document["device"] = {"name": args.device, **asdict(result.ended)}
+        document["device"] = asdict(result.ended)
         print(json.dumps(document, ensure_ascii=False, indent=1))  # noqa: T201
     else:
         console = table_console()
         print_run(console, rows_of(measured), summaries_of(measured))
         console.print()
-        console.print(device_line(args.device, result.ended), soft_wrap=True, highlight=False)
+        console.print(device_line(result.ended), soft_wrap=True, highlight=False)
         if not complete:
             console.print(f"Not all of it is in the journal: {recording.losses}", style="red")
         console.print(f"Journal: {journal}", soft_wrap=True, highlight=False)
@@ -229,9 +229,9 @@ def _shown(
     return 0 if fine and measured and all(one.reading.valid for one in measured) else 1
 
 
-def device_line(device: str | None, ended: Ended) -> str:
+def device_line(ended: Ended) -> str:
     """What was found out about the device, for people."""
-    heard = f"Device:  {device or 'the default one'}, heard for {ended.heard_ms / 1000:.1f} s"
+    heard = f"Device:  {ended.device}, heard for {ended.heard_ms / 1000:.1f} s"
     drift = "drift not known: it takes ten steady seconds"
     if ended.drift is not None:
         ppm, error_ppm = ended.drift.ppm, ended.drift.error_ppm
@@ -257,7 +257,7 @@ def _plan(settings: Settings) -> Plan:
         (live_recording(rates_hz),),
         tuple(skipped),
         host_name(),
-        known_error(settings),
+        known_error(settings, max(1, len(targets))),
     )
 
 

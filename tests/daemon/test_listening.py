@@ -55,6 +55,12 @@ class Open:
     report = Report(received=0)
 
 
+class Shut(Open):
+    """A journal without."""
+
+    report = Report(received=0, full=True)
+
+
 @dataclass
 class Run:
     """What came of a run."""
@@ -94,6 +100,7 @@ async def listened(
     speeches: Sequence[Speech] = BOTH,
     lag_s: float = 0.0,
     detector_hangs: bool = False,
+    gate: Open | None = None,
     stop_after_s: float | None = 8.0,
 ) -> Run:
     """A run; a replay of its records gives the same measurements."""
@@ -106,7 +113,7 @@ async def listened(
                 plan,
                 plan.targets,
                 bench,
-                Gate(Open(), lambda *_, **__: None),
+                Gate(gate or Open(), lambda *_, **__: None),
                 microphone,
                 WrittenDetector(speeches, world, lag_s, detector_hangs),
                 record=heard.extend,
@@ -312,10 +319,20 @@ async def test_who_refuses_the_key_is_not_asked_again_and_the_others_go_on(
     assert any(line.startswith(f"{ASSEMBLY} is not asked again") for line in run.said)
 
 
-async def test_where_all_refuse_it_ends(autojump_clock: trio.testing.MockClock) -> None:
+async def test_where_all_refuse_it_ends_and_nobody_is_told_to_speak(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
     refusing = FakeDeepgram(Script(), Faults(refusal=Refusal(401)))
     run = await listened([refusing], PlayedMicrophone(PCM), stop_after_s=None)
     assert run.verdicts() == [Verdict.PROVIDER_ERROR]
+    assert not any("speak" in line or "awaited" in line for line in run.said)
+
+
+async def test_while_the_journal_is_full_nothing_begins_and_one_can_stop_all_the_same(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    run = await listened([], PlayedMicrophone(PCM), gate=Shut(), stop_after_s=3.0)
+    assert run.measured == []
 
 
 async def test_a_stream_that_ends_by_itself_is_opened_again_and_knows_its_own_places(
