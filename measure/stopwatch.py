@@ -108,9 +108,10 @@ class Stopwatch:
         if over:
             return  # what comes after the end changes nothing, whether or not a tick came first
         self._note(event, mark)
-        if self._zero is None and self._starts(event):
+        due_ns = self._starts(event) if self._zero is None else None
+        if due_ns is not None:
             self._zero = mark
-            self._health.zero(event.at_ns, self._zero_due_ns(event))
+            self._health.zero(event.at_ns, due_ns)
         if not isinstance(event, FrameSent) or self._deadline_ns is None:
             self._is_over()
 
@@ -126,7 +127,7 @@ class Stopwatch:
 
     @property
     def _waits_for_zero(self) -> bool:
-        return self._zero is None and not self._done and self._speech_is_over
+        return self._zero is None and not self._done and self._complete_ns is not None
 
     @property
     def zero_ns(self) -> int | None:
@@ -212,22 +213,18 @@ class Stopwatch:
         if self._zero is not None and mark > self._zero and self._acknowledges(event):
             self._acknowledged = self._acknowledged or mark
 
-    def _starts(self, event: Event) -> bool:
+    def _starts(self, event: Event) -> int | None:
+        """When the watch could have started that this event starts; None: it does not.
+
+        A live detector tells of the end of speech some time after the audio that shows it has left.
+        """
         match self._rule.flow:
             case Flow.FORCED:
-                return isinstance(event, ForceSent)
+                return event.due_ns if isinstance(event, ForceSent) else None
             case Flow.CLOSE:
-                return isinstance(event, FinishSent)
+                return event.due_ns if isinstance(event, FinishSent) else None
             case Flow.FALLBACK:
-                return self._speech_is_over
-
-    def _zero_due_ns(self, event: Event) -> int:
-        """When the watch could have started: a live detector tells of the end some time after."""
-        if isinstance(event, ForceSent | FinishSent):
-            return event.due_ns
-        endpoint_ms = self._endpoint_ms or 0.0
-        sent_ns = (mark[0] for mark, sent_ms in self._sent if sent_ms >= endpoint_ms)
-        return next(sent_ns, event.at_ns)
+                return self._complete_ns
 
     def _acknowledges(self, event: Event) -> bool:
         """The provider says, apart from any final, that it has dealt with what made zero."""
@@ -237,9 +234,13 @@ class Stopwatch:
         return self._rule.flow is Flow.CLOSE and closing
 
     @property
-    def _speech_is_over(self) -> bool:
-        """The end is known and the audio up to it is on its way; both, in either order."""
-        return self._endpoint_ms is not None and self._sent_ms >= self._endpoint_ms
+    def _complete_ns(self) -> int | None:
+        """When the audio up to the endpoint had left; None while it has not, or none is known."""
+        endpoint_ms = self._endpoint_ms
+        if endpoint_ms is None or self._sent_ms < endpoint_ms:
+            return None
+        sent_ns = (mark[0] for mark, sent_ms in self._sent if sent_ms >= endpoint_ms)
+        return next(sent_ns, self._now_ns)
 
     @property
     def _endpoint_ms(self) -> float | None:
@@ -390,8 +391,10 @@ class Stopwatch:
     def _xran(self, until_ns: int) -> bool:
         """The sound device failed between the start of speech and ``until_ns``."""
         start = self._speech_start
-        from_ms = 0.0 if start is None else start.audio_ms
-        return any(one.audio_ms >= from_ms and one.at_ns <= until_ns for one in self._xruns)
+        return any(
+            (start is None or one.audio_ms >= start.audio_ms) and one.at_ns <= until_ns
+            for one in self._xruns
+        )
 
     @property
     def _phantom(self) -> bool:

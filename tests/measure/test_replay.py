@@ -32,6 +32,7 @@ from measure.replay import (
 )
 from measure.wire import Record, Recorder, to_record
 from tests.measure.stories import (
+    KNOWN_MS,
     MARKED,
     NEXT,
     ZERO,
@@ -88,6 +89,12 @@ STORY = [*forced(), ANSWER]
 
 
 # Sessions.
+
+
+def test_live_audio_which_has_no_length_when_it_begins_is_as_long_as_what_was_sent() -> None:
+    records = [started(audio_ms=0.0, live=True), *recorded(STORY), finished()]
+    (session,) = sessions_of(records)
+    assert measurement_of(session).audio_ms == KNOWN_MS
 
 
 def test_records_that_are_mixed_are_sorted_by_session() -> None:

@@ -257,6 +257,21 @@ def test_where_speech_begins_has_to_be_known(seen: list[float]) -> None:
     assert seen == [n * 20.0 for n in range(1, 11)]
 
 
+def test_where_speech_begins_has_to_be_known_also_where_its_end_is() -> None:
+    frames = paced(400)
+    word = partial(frames[15].at_ns + 1, "good")
+    story: list[Event] = [SPEECH[1], *frames, word, SpeechStart(ZERO, START_MS, START_MS + 64)]
+    assert told(MARKED, story).reading().remarks == ()
+    assert retold(MARKED, story).replayed().reading == told(MARKED, story).reading()
+
+
+def test_where_a_live_detector_has_yet_to_tell_the_end_every_frame_is_seen() -> None:
+    frames = [frame(ZERO + n * 10 * MS, KNOWN_MS + n * 20) for n in range(-4, 5)]
+    story: list[Event] = [SPEECH[0], *frames, SpeechEnd(frames[-1].at_ns, END_MS, KNOWN_MS)]
+    assert told(FALLBACK, story).reading().verdict is Verdict.HARNESS_LATE
+    assert retold(FALLBACK, story).replayed().reading == told(FALLBACK, story).reading()
+
+
 def test_the_very_first_frame_may_be_the_start_of_speech() -> None:
     frames = paced(400, late_ns={3: MS})
     word = partial(frames[1].at_ns - 1, "good")

@@ -376,6 +376,12 @@ def test_a_confirmation_after_the_final_starts_the_settling() -> None:
     assert told(ACKED, story).deadline_ns == ANSWERED_AT + SECOND + ACKED.settle_ns
 
 
+def test_only_the_first_final_can_start_the_settling() -> None:
+    story = [*forced(), final(ANSWERED_AT, "good"), ForceAcknowledged(ANSWERED_AT + 1)]
+    story.append(final(ANSWERED_AT + 2, "day"))
+    assert told(ACKED, story).deadline_ns == ANSWERED_AT + 1 + ACKED.settle_ns
+
+
 def test_a_confirmation_before_the_final_does_not_start_the_settling() -> None:
     story = [*forced(partial(ZERO - 1, "good")), ForceAcknowledged(ZERO + 1), ANSWER]
     assert told(ACKED, story).deadline_ns == ANSWERED_AT + ACKED.settle_ns

@@ -199,6 +199,15 @@ def test_the_last_endpoint_is_over_when_the_last_turn_has_its_zero() -> None:
     assert turned(MARKED, *first(MARKED), *second(MARKED)).over
 
 
+def test_it_knows_whether_somebody_has_spoken_and_still_speaks() -> None:
+    turns = Turns(every(MARKED))
+    seen = [(turns.spoken, turns.speaking)]
+    for event in (*SURVEYED, *SECOND_SPEECH):
+        turns.feed(event)
+        seen.append((turns.spoken, turns.speaking))
+    assert seen == [(False, False), (True, True), (True, False), (True, True), (True, False)]
+
+
 def test_it_is_done_when_no_turn_awaits_anything() -> None:
     settled = [*first(MARKED), forced_final(ZERO + 1, "good"), Tick(ZERO + SECOND)]
     assert not turned(MARKED, *settled).done

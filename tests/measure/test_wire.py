@@ -114,6 +114,20 @@ def test_frames_come_back_from_one_record_as_they_were(sent: list[FrameSent]) ->
     assert frames_of(packed_and_unpacked(frames_record(sent, "s"))) == sent
 
 
+def test_captured_and_other_frames_are_never_one_record() -> None:
+    plain, live = FrameSent(1, 1, 20.0), FrameSent(2, 2, 40.0, captured_ns=1)
+    with pytest.raises(ValueError, match="captured and other frames"):
+        frames_record([plain, live], "s")
+    records: list[Record] = []
+    recorder = Recorder("s", records.append)
+    story = [plain, plain, live, live, plain]
+    for frame in story:
+        recorder.note(frame)
+    recorder.flush()
+    assert [record["count"] for record in records] == [2, 2, 1]
+    assert [frame for record in records for frame in frames_of(record)] == story
+
+
 @calm
 @given(st.lists(st.one_of(frames, captured, any_event), max_size=30), st.integers(1, 5))
 def test_a_recorder_keeps_every_event_in_the_order_in_which_it_was_told(

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 
 from daemon.schedule import Every
@@ -277,14 +277,9 @@ def start_ms(lines: Iterable[Any], started_ns: int) -> float:
 
 
 def most_at_once(records: Sequence[Record]) -> int:
-    """How many sessions went on at the same time."""
-    moments = [
-        (int(str(record["t"])), 1 if record["k"] == "session_started" else -1)
-        for record in records
-        if record["k"] in ("session_started", "session_finished")
-    ]
-    most = now = 0
-    for _, change in sorted(moments):
-        now = max(0, now + change)
-        most = max(most, now)
-    return most
+    """How many sessions went on at the same time; of those whose start and end are journalled."""
+    begun = {one["s"]: int(str(one["t"])) for one in records if one["k"] == "session_started"}
+    ended = {one["s"]: int(str(one["t"])) for one in records if one["k"] == "session_finished"}
+    whole = begun.keys() & ended.keys()
+    changes = [(begun[name], 1) for name in whole] + [(ended[name], -1) for name in whole]
+    return max(accumulate(change for _, change in sorted(changes)), default=0)

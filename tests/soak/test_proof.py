@@ -215,6 +215,12 @@ def test_it_must_end_with_what_the_disk_has_refused_and_nothing_else(
             proof.it_ended_in_order(records, code, plain)
 
 
+def test_a_session_whose_end_was_lost_is_not_taken_for_one_that_goes_on() -> None:
+    lost = session("a", 0, SECOND)[:-1]
+    assert proof.most_at_once([*lost, *session("b", 9, SECOND), *session("c", 9, SECOND)]) == 2
+    assert proof.most_at_once([]) == 0
+
+
 # The schedule
 
 
