@@ -25,15 +25,15 @@ def followed(folder: Path) -> None:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
             continue
-        imported, entry = text.rstrip("\n").split("\n")
+        *imports, entry = text.rstrip("\n").split("\n")
         before = path.read_text(encoding="utf-8")
-        head = re.search(rf"^{table}: [^\n]*{{\n", before, re.MULTILINE)
+        head = re.search(rf"^{table}\b[^\n]*(\(\n +)?{{\n", before, re.MULTILINE)
         assert head is not None, f"{name} has no {table}"
         first = re.search(r"^(from|import) ", before, re.MULTILINE)
         assert first is not None
         with_line = f"{before[: head.end()]}{entry}\n{before[head.end() :]}"
         path.write_text(
-            f"{with_line[: first.start()]}{imported}\n{with_line[first.start() :]}",
+            "".join([with_line[: first.start()], *imports, "\n", with_line[first.start() :]]),
             encoding="utf-8",
         )
 
