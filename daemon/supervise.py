@@ -172,8 +172,12 @@ class Recording(Records):
         ended_ns, attempts, lost = now_ns(), 0, 0
         self.restarting = True
         while True:
+            refused = self.handoff.report.untold
             lost += self._replace(await trio.to_thread.run_sync(self._launch))
             self.put({"k": "records_lost", "t": now_ns(), "count": lost, "why": "exporter_gone"})
+            if refused:  # the one that has ended was to tell of them once there was room
+                told = {"k": "records_lost", "count": refused, "why": "journal_full"}
+                self.put({**told, "t": now_ns()})
             if await self._works():
                 break
             attempts += 1

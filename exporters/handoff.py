@@ -252,8 +252,8 @@ class Handoff:
 
     def _take(self, word: str, what: list[object]) -> None:
         match word, what:
-            case "report", [int(received), int(lost), bool(full), bool(last)]:
-                self.report = Report(received, lost, full, last)
+            case "report", [int(received), int(lost), bool(full), bool(last), int(untold)]:
+                self.report = Report(received, lost, full, last, untold)
             case "ready", [str(journal), str() | None as address, int(recovered)]:
                 self.ready = Ready(journal, address, recovered)
             case "reload", []:

@@ -272,7 +272,8 @@ class Intake:
 
     def _report(self, source: Source, *, last: bool = False) -> Report:
         received = source.received if last else source.durable
-        return Report(received, source.lost, self._journal.full and not last, last)
+        full = self._journal.full and not last
+        return Report(received, source.lost, full, last, self._journal.untold)
 
     def _stand(self) -> None:
         journal = self._journal

@@ -119,6 +119,11 @@ class Journal:
         return self._segment is None
 
     @property
+    def untold(self) -> int:
+        """Records refused of which no segment tells yet."""
+        return self._untold
+
+    @property
     def path(self) -> Path | None:
         """The segment that is being written."""
         return None if self._segment is None else self._segment.path

@@ -36,6 +36,8 @@ class Report:
     """The disk refuses records now."""
     last: bool = False
     """The answer to a goodbye: nothing comes after this."""
+    untold: int = 0
+    """Records refused by the disk, from any process, which the journal does not tell of yet."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,7 +87,7 @@ def test_it_ends_when_the_measuring_process_is_gone_and_keeps_what_came(desk: De
     for i in range(100):
         desk.handoff.put({"k": "note", "t": 1, "i": i})
     assert desk.handoff.waiting == 0
-    desk.sockets[1].send(said("report", 0, 0, False, False))  # which nobody will read
+    desk.sockets[1].send(said("report", 0, 0, False, False, 0))  # which nobody will read
     desk.handoff.close()
     desk.intake.run()
     assert [record["i"] for record in journalled(desk.directory)] == list(range(100))
@@ -158,16 +158,33 @@ def test_records_that_the_disk_refuses_are_reported(desk: Desk) -> None:
         desk.handoff.put({"k": "note", "t": 1})
     desk.serve()
     desk.handoff.drain()
-    assert desk.handoff.report.lost == 3
+    assert (desk.handoff.report.lost, desk.handoff.report.untold) == (3, 3)
     assert not desk.handoff.goodbye(1.0)
+
+
+def test_what_the_disk_refused_is_untold_until_the_journal_tells_it(desk: Desk) -> None:
+    desk.journal.close()
+    shutil.rmtree(desk.directory)
+    desk.handoff.put({"k": "note", "t": 1})
+    counted = []
+    for _ in range(2):
+        desk.intake.take_what_came()
+        desk.hand.turn(3600)
+        desk.intake.take_what_came()
+        desk.handoff.drain()
+        counted.append((desk.handoff.report.lost, desk.handoff.report.untold))
+        desk.directory.mkdir(exist_ok=True)
+    assert counted == [(1, 1), (1, 0)]
+    (told,) = [one for one in journalled(desk.directory) if one["k"] == "records_lost"]
+    assert (told["count"], told["why"]) == (1, "journal_full")
 
 
 def test_the_last_word_waits_for_room(desk: Desk) -> None:
     ours, theirs = desk.sockets[:2]
     inbox = Inbox(theirs)
-    while inbox.say(said("report", 0, 0, False, False)):
+    while inbox.say(said("report", 0, 0, False, False, 0)):
         pass
-    last = threading.Thread(target=inbox.say_last, args=[said("report", 5, 0, False, True)])
+    last = threading.Thread(target=inbox.say_last, args=[said("report", 5, 0, False, True, 0)])
     last.start()
     while not desk.handoff.report.last:
         select.select([ours], [], [], 10)
