@@ -138,12 +138,7 @@ def run(args: argparse.Namespace) -> int:
         raise UserError("there is no model left to measure")
     result = _Result()
     live = "rounds" if console.is_terminal else "off"
-    recording = start_exporter(exporter_settings(plan, args.listen or "", live=live))
-    try:
-        heard = _monitor(args.monitor, plan)
-        trio.run(_measure, plan, recording, result, args.rounds, heard, clock=HostClock())
-    finally:
-        recording.stop()
+    recording = trio.run(_record, args, plan, live, result, clock=HostClock())
     measured = [*result.outcome.measured, *_recovered(recording, result.outcome.lost)]
     _show(args, plan, recording, measured, interrupted=result.interrupted)
     if result.interrupted:
@@ -164,14 +159,25 @@ class _Result:
     interrupted: bool = False
 
 
+async def _record(args: argparse.Namespace, plan: Plan, live: str, result: _Result) -> Recording:
+    """Measure, with an exporter process beside; nothing is written before a monitor is open."""
+    async with _monitor(args.monitor, plan) as monitor:
+        recording = start_exporter(exporter_settings(plan, args.listen or "", live=live))
+        try:
+            await _measure(plan, recording, result, args.rounds, monitor)
+        finally:
+            recording.stop()
+    return recording
+
+
 async def _measure(
     plan: Plan,
     recording: Recording,
     result: _Result,
     rounds: int,
-    heard: AbstractAsyncContextManager[StreamMonitor | None],
+    monitor: StreamMonitor | None,
 ) -> None:
-    async with heard as monitor, trio.open_nursery() as nursery:
+    async with trio.open_nursery() as nursery:
         nursery.start_soon(_stop_when_told, nursery.cancel_scope, result)
         async with (
             local_engines(plan.targets) as targets,
