@@ -27,7 +27,7 @@ from daemon.exporter_settings import exporter_settings
 from daemon.host_setup import REAL_TIME_PRIORITY, take_precedence
 from daemon.keys import Keys
 from daemon.listening import Ended, Listening, live_recording
-from daemon.plan import Plan, host_name, known_error, new_id, targets_of
+from daemon.plan import Plan, Target, host_name, known_error, new_id, targets_of
 from daemon.results import document_of, rows_of, summaries_of
 from daemon.rounds import Outcome
 from daemon.sound import Microphone, microphone
@@ -239,7 +239,7 @@ def device_line(ended: Ended) -> str:
     delay = "delay not told"
     if ended.delay_ns is not None:
         delay = f"delay {ended.delay_ns / MS:.0f} ms"
-    xruns = f"{ended.xruns} xruns" if ended.xruns else "no xruns"
+    xruns = {0: "no xruns", 1: "1 xrun"}.get(ended.xruns, f"{ended.xruns} xruns")
     return f"{heard}; {drift}; {delay}; {xruns}"
 
 
@@ -249,7 +249,7 @@ def _say(line: str) -> None:
 
 
 def _plan(settings: Settings) -> Plan:
-    targets, skipped = targets_of(settings, os.environ)
+    targets, skipped = _targets(settings)
     rates_hz = {target.codec().facts.audio.rate_hz for target in targets}
     return Plan(
         settings,
@@ -259,6 +259,26 @@ def _plan(settings: Settings) -> Plan:
         host_name(),
         known_error(settings, max(1, len(targets))),
     )
+
+
+def _targets(settings: Settings) -> tuple[list[Target], list[str]]:
+    """The models that can be listened with, and a line for each that cannot.
+
+    A configuration that is made for clips may hold models that know only one endpoint.
+    """
+    targets: list[Target] = []
+    skipped: list[str] = []
+    for section in settings.model:
+        try:
+            found, without = targets_of(
+                settings.model_copy(update={"model": [section]}), os.environ
+            )
+        except UserError as error:
+            skipped.append(str(error))
+        else:
+            targets += found
+            skipped += without
+    return targets, skipped
 
 
 def _settings(args: argparse.Namespace) -> Settings:
