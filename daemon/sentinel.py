@@ -95,6 +95,7 @@ def _start(theirs: socket.socket) -> "subprocess.Popen[bytes]":
         command,
         pass_fds=(fd,),
         stdin=subprocess.DEVNULL,
+        start_new_session=True,  # a Ctrl-C in the terminal is for us; we end it
         env=child_environment(os.environ),  # no keys: it needs none
     )
 
