@@ -26,7 +26,8 @@ from tests.daemon.several import children_of
 from tests.soak.wall_clock import WallClock, wall_clock
 
 DEEPGRAM, GLADIA = 9_471, 9_472
-DISK_MB = 96
+DISK_MB = 512
+"""Half an hour of journal, and then still more than the journal wants to go on."""
 EVERY_S = 5
 TRACE_NS = 6 * SECOND
 """A run leaves traces for so long: its records go on until it ends."""
