@@ -33,6 +33,8 @@ class Hindrance(StrEnum):
     """What would be measured could not be kept."""
     EXPORTER_GONE = "exporter_gone"
     """The process that records has ended, and is not back yet."""
+    WORKER_GONE = "worker_gone"
+    """The process that would measure it died or hung, and the next one does not work yet."""
     SELFTEST = "selftest"
     """The host was testing itself, and needs to be alone for that."""
     NOT_RUNNING = "not_running"

@@ -4,6 +4,7 @@
     main ─> Work …                               some measurements; others may be going on
     main ─> (the end of the stream)              stop; also when the main process is killed
     worker ─> Ready                              it can be given work
+    worker ─> Alive …                            once a second: its pacer serves its steps
     worker ─> Begun, Measured …                  one pair for each measurement
     worker ─> Done                               that work is over, and all of it is on the disk
     worker ─> Farewell                           its last word: what of its records was lost
@@ -57,6 +58,11 @@ class Ready:
 
 
 @dataclass(frozen=True, slots=True)
+class Alive:
+    """What measures there moves. Said once a second for as long as that is so."""
+
+
+@dataclass(frozen=True, slots=True)
 class Begun:
     """A measurement is about to begin; it is said before anything of it is recorded."""
 
@@ -88,7 +94,7 @@ class Farewell:
     losses: Losses
 
 
-Message = Assignment | Work | Ready | Begun | Measured | Done | Farewell
+Message = Assignment | Work | Ready | Alive | Begun | Measured | Done | Farewell
 
 
 class Control:

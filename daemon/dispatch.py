@@ -81,6 +81,8 @@ class Duty:
     now_ns: Callable[[], int]
     wall_ns: Callable[[], int]
     exporter_gone: Callable[[], bool] = lambda: False
+    worker_gone: Callable[[str], bool] = lambda model: False
+    """Nobody is there that could measure this model."""
 
 
 class Dispatcher:
@@ -165,6 +167,8 @@ class Dispatcher:
             return Hindrance.EXPORTER_GONE, None
         if self._duty.journal_full():
             return Hindrance.JOURNAL_FULL, None
+        if self._duty.worker_gone(job.model):
+            return Hindrance.WORKER_GONE, None
         paused_until_ns = self._state.pauses.until_ns(job.provider)
         if paused_until_ns > self._duty.wall_ns():
             return Hindrance.PROVIDER_PAUSED, None

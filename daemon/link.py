@@ -78,16 +78,16 @@ class Opener:
     async def _opened(
         self, nursery: trio.Nursery, codec: Codec, key: str, timeout_s: float
     ) -> "WireLink":
-        stage = _Stage()
+        stage = Stage()
         with trio.move_on_after(timeout_s):
             try:
                 return await self._open(nursery, codec, key, stage)
             except Exception as error:
-                raise LinkFailed(_fault_of(error, stage, key)) from error
+                raise LinkFailed(opening_fault(error, stage, key)) from error
         raise LinkFailed(Fault(stage.whose, FaultKind.TIMEOUT, stage.overdue(timeout_s)))
 
     async def _open(
-        self, nursery: trio.Nursery, codec: Codec, key: str, stage: "_Stage"
+        self, nursery: trio.Nursery, codec: Codec, key: str, stage: "Stage"
     ) -> "WireLink":
         started_ns = self.now_ns()
         request = codec.prepare(key)
@@ -116,7 +116,7 @@ class Opener:
         )
         return WireLink(wire, connected)
 
-    async def _ask(self, request: HttpRequest, key: str, stage: "_Stage") -> HttpResponse:
+    async def _ask(self, request: HttpRequest, key: str, stage: "Stage") -> HttpResponse:
         url = http_url(request.url)
         stage.at("the preparing request", url.host_header)
         way = await self.dial(url)
@@ -189,7 +189,7 @@ class TcpDialer:
         return self._tls
 
 
-class _Stage:
+class Stage:
     """How far opening has come: what is waited for, and from whom."""
 
     def __init__(self) -> None:
@@ -212,7 +212,7 @@ class _Stage:
         return f"{self._what} to {self._host} was not done within {timeout_s:g} s"
 
 
-def _fault_of(error: Exception, stage: _Stage, key: str) -> Fault:
+def opening_fault(error: Exception, stage: Stage, key: str) -> Fault:
     """Whose fault it is that there is no stream, and which."""
     match error:
         case ProviderError():

@@ -55,6 +55,10 @@ class Rounds(Protocol):
     async def measure_some(self, run_id: str, pairs: Sequence[Pair], outcome: Outcome) -> None:
         """Measure these pairs of the plan, which are one model's, beside whatever else goes on."""
 
+    @property
+    def unmanned(self) -> frozenset[str]:
+        """The models for which nobody is there that could measure them now."""
+
 
 @dataclass(frozen=True, slots=True)
 class OwnRounds:
@@ -64,6 +68,11 @@ class OwnRounds:
     targets: tuple[Target, ...]
     bench: Bench
     gate: Gate
+
+    @property
+    def unmanned(self) -> frozenset[str]:
+        """None: this process is here."""
+        return frozenset()
 
     async def measure(self, run_id: str, outcome: Outcome) -> None:
         """Measure all of the plan once."""

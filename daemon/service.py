@@ -62,6 +62,7 @@ class Generation:
     plan: Plan
     dispatcher: Dispatcher
     jobs: frozenset[Job]
+    rounds: Rounds
 
 
 class Service:
@@ -159,13 +160,20 @@ class Service:
             self.current.dispatcher.retire()
 
     async def tell_when_recordable(self) -> None:
-        """Wake whoever waits for the journal as soon as it takes records again, for ever."""
-        hindered = False
+        """Wake whoever waits for the journal, or for a worker, as soon as it is there again."""
+        missing = self._missing()
         while True:
-            was, hindered = hindered, self._journal_full() or self._exporter_gone()
-            if was and not hindered:
+            was, missing = missing, self._missing()
+            if was - missing:
                 self.state.tell_change()
             await trio.sleep(LOOK_S)
+
+    def _missing(self) -> frozenset[str]:
+        """What nothing can be measured without, and is not there: in one word, or by its model."""
+        journal = {"journal"} if self._journal_full() else set()
+        exporter = {"exporter"} if self._exporter_gone() else set()
+        unmanned = frozenset() if self.current is None else self.current.rounds.unmanned
+        return unmanned | journal | exporter
 
     def next_due_ns(self) -> int | None:
         """When the next run is due, in nanoseconds since 1970."""
@@ -204,7 +212,7 @@ class Service:
             duty = self._duty(plan, rounds)
             dispatcher = Dispatcher(duty, self.state)
             jobs = frozenset(assignment.job for assignment in duty.assignments)
-            before, self.current = self.current, Generation(number, plan, dispatcher, jobs)
+            before, self.current = self.current, Generation(number, plan, dispatcher, jobs, rounds)
             if before is not None:
                 before.dispatcher.retire()
             if self.ending:
@@ -232,6 +240,7 @@ class Service:
             now_ns,
             wall_ns,
             self._exporter_gone,
+            lambda model: model in rounds.unmanned,
         )
 
     async def _run(self, plan: Plan, rounds: Rounds, due: Due) -> Outcome:

@@ -17,7 +17,7 @@ import trio
 from daemon.dial import WebsocketUrl
 from daemon.kernel_stamps import SentStamp
 from daemon.lane import AnyLane, LaneFull
-from daemon.link import CLOSE_S, Dial, _fault_of, _Stage
+from daemon.link import CLOSE_S, Dial, Stage, opening_fault
 from daemon.order import Link, LinkFailed
 from daemon.tcp_info import TcpInfo
 from daemon.wire import MAX_MESSAGE_BYTES, Encoded, Received, WireClosed
@@ -54,14 +54,14 @@ class TcpOpener:
             link.lane.close()
 
     async def _opened(self, codec: Codec, key: str, timeout_s: float) -> "TcpLink":
-        stage = _Stage()
+        stage = Stage()
         with trio.move_on_after(timeout_s):
             try:
                 url = tcp_url(codec.open(key).url)
                 stage.at("the connection", url.host_header)
                 way = await self.dial(url)
             except Exception as error:
-                raise LinkFailed(_fault_of(error, stage, key)) from error
+                raise LinkFailed(opening_fault(error, stage, key)) from error
             connected = Connected(
                 self.now_ns(), None, way.dns_ns, way.tcp_ns, way.tls_ns, 0, way.address
             )

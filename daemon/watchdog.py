@@ -2,6 +2,9 @@
 
 A program that hangs is one that still answers somewhere; so the sign is not that some timer fired
 but that the pacer served a step of its own and the exporter process confirmed new records.
+
+Workers have no part in it: one that hangs is killed and replaced (daemon/post.py), and the others
+go on. To end the whole service for it would take their sessions as well, and mend nothing more.
 """
 
 from collections.abc import Callable
@@ -33,7 +36,7 @@ async def feed_watchdog(
     last, complained = -1, ""
     while True:
         moved = confirmed()
-        stuck = _what_is_stuck(paces=await _paces(pacer), exports=moved > last)
+        stuck = _what_is_stuck(paces=await paces(pacer), exports=moved > last)
         last = max(last, moved)
         if not stuck:
             notifier.alive()
@@ -49,7 +52,7 @@ def _what_is_stuck(*, paces: bool, exports: bool) -> str:
     return "the pacer does not move" if not paces else "the exporter process confirms nothing"
 
 
-async def _paces(pacer: Pacer) -> bool:
+async def paces(pacer: Pacer) -> bool:
     """It serves one step."""
     with trio.move_on_after(STEP_S):
         await pacer.play(lambda due_ns: False)

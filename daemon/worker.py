@@ -19,6 +19,7 @@ import trio
 
 from daemon.clock import HostClock
 from daemon.control import (
+    Alive,
     Assignment,
     Begun,
     Control,
@@ -34,13 +35,17 @@ from daemon.order import Bench, Pair
 from daemon.plan import Plan
 from daemon.rounds import measure_pairs
 from daemon.supervise import DRAIN_S, Records, bench
+from daemon.watchdog import paces
 from exporters.handoff import Handoff
 from measure.measurement import Measurement
+from pacer.pace import Pacer
 
 GOODBYE_S = 5.0
 """How long the exporter process may take to confirm the last records, if the main one lets it."""
 DURABLE_S = 5.0
 """How long the end of a round waits for the exporter process."""
+SIGN_S = 1.0
+"""How often it says that it lives."""
 LAST_S = 10.0
 """After so long without a main process this one is ended by the kernel, whatever it is doing."""
 
@@ -78,6 +83,7 @@ async def _work(control: Control, plan: Plan, records: Records) -> None:
         nursery.start_soon(outbox.run)
         hand = Hand(control, plan, ours, records, outbox)
         outbox.put(Ready())
+        nursery.start_soon(give_signs, control, ours.pacer)
         if records.replaced:
             nursery.start_soon(_leave_when_unrecorded, hand, records, control)
         while isinstance(work := await control.receive(), Work):
@@ -85,6 +91,17 @@ async def _work(control: Control, plan: Plan, records: Records) -> None:
         signal.setitimer(signal.ITIMER_REAL, LAST_S)
         nursery.cancel_scope.cancel()
     await outbox.flush()
+
+
+async def give_signs(control: Control, pacer: Pacer) -> None:
+    """Say that what measures here moves, for as long as it does; for ever.
+
+    Where the main process does not listen one sign waits, and no more are made.
+    """
+    while True:
+        if await paces(pacer):
+            await control.send(Alive())
+        await trio.sleep(SIGN_S)
 
 
 async def _leave_when_unrecorded(hand: "Hand", records: Records, control: Control) -> None:

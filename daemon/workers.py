@@ -4,9 +4,9 @@
     main process ───┼── control ──> worker "2" ── records ──┼──> one exporter process
          └──────────┴── records: rounds, health ────────────┘
 
-The main process measures nothing then. It gives each worker its models, starts one again that has
-died, and collects what was measured. Where one worker is enough, there is none: this process
-measures by itself.
+The main process measures nothing then. It gives each worker its models, starts another in place of
+one that has died or hangs, and collects what was measured. Where one worker is enough, there is
+none: this process measures by itself.
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -25,6 +25,9 @@ from daemon.supervise import Recording, bench, supervision
 
 END_S = 1.2
 """How long the workers may take to end orderly before they are killed."""
+BACK_S = 30.0
+"""How long a run waits for a worker that is being replaced, at most: measured later, it would be at
+another moment than its schedule's, and the end of the program would wait for it."""
 
 
 @asynccontextmanager
@@ -81,7 +84,7 @@ async def crew(
     shares: tuple[Shard, ...],
     prefix: str = "",
 ) -> AsyncIterator["Crew"]:
-    """One worker for each share, each started again when it dies, all ended with this context.
+    """One worker for each share, each replaced when it dies or hangs, all ended with this context.
 
     ``prefix`` goes before their numbers, where those of another crew may still be ending.
     """
@@ -119,13 +122,29 @@ class Crew:
             for number, share in enumerate(shares, start=1)
         )
 
+    @property
+    def unmanned(self) -> frozenset[str]:
+        """The models of workers that are being started or replaced."""
+        return frozenset(
+            self._targets[place].name
+            for post, share in zip(self.posts, self._shares, strict=True)
+            if not post.manned
+            for place in share
+        )
+
     async def measure_some(self, run_id: str, pairs: Sequence[Pair], outcome: Outcome) -> None:
         """Measure these pairs of the plan, which are one model's, beside whatever else goes on."""
         place, share = next(
             (place, share) for place, share in enumerate(self._shares) if pairs[0].target in share
         )
         own = [Pair(share.index(pair.target), pair.recording) for pair in pairs]
-        stint = await self.posts[place].take_on(run_id, own)
+        post = self.posts[place]
+        with trio.move_on_after(min(self._plan.settings.daemon.start_within_s, BACK_S)) as soon:
+            await post.ready()
+        if soon.cancelled_caught:
+            outcome.unmeasured += len(pairs)
+            return
+        stint = await post.take_on(run_id, own)
         try:
             await stint.over.wait()
         finally:
@@ -148,13 +167,14 @@ class Crew:
     async def end(self) -> None:
         """End all workers, and wait until they have ended."""
         with trio.CancelScope(shield=True):
-            for post in self.posts:
-                await post.dismiss()
-            with trio.move_on_after(END_S):
+            async with trio.open_nursery() as telling:  # one that hangs may not hear of it at all
                 for post in self.posts:
-                    await post.vacant.wait()
-            for post in self.posts:
-                post.kill()
+                    telling.start_soon(post.dismiss)
+                with trio.move_on_after(END_S):
+                    for post in self.posts:
+                        await post.vacant.wait()
+                for post in self.posts:
+                    post.kill()
             for post in self.posts:
                 await post.vacant.wait()
 

@@ -46,6 +46,7 @@ MISSED: Final = {
     "over_budget": "it would have cost more than may be spent",
     "journal_full": "too little was free on the disk",
     "exporter_gone": "the process that records was being started again",
+    "worker_gone": "the process that measures its provider was being started again",
     "selftest": "the host was testing itself",
     "not_running": "this program was not running, or stood still",
 }

@@ -91,8 +91,8 @@ EVENTS: Final = (
     LogEvent(
         "worker_restarts",
         "error",
-        "A measuring process has ended and is started again after a moment.",
-        ("worker", "exit", "sessions_lost", "in_s"),
+        "A measuring process has died, or hung and was killed; after a moment there is another.",
+        ("worker", "cause", "exit", "sessions_lost", "in_s"),
     ),
     LogEvent(
         "harness_failed",

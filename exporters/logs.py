@@ -264,6 +264,7 @@ LINES: Mapping[str, Callable[[Fields], list[Line]]] = {
     "turn_finished": _turn_finished,
     "session_finished": _session_finished,
     "records_lost": _as_it_is("error", "records_dropped"),
+    "worker_restarts": _as_it_is("error", "worker_restarts"),
     "log": _log,
 }
 """The kinds of records that are told in the log, and how."""

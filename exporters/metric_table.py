@@ -78,8 +78,9 @@ CLOSED = {
     "code": CLOSE_CODES,
     "why": (
         *("still_running", "provider_busy", "too_many", "provider_paused", "over_budget"),
-        *("journal_full", "exporter_gone", "selftest", "not_running", OTHER),
+        *("journal_full", "exporter_gone", "worker_gone", "selftest", "not_running", OTHER),
     ),
+    "cause": ("died", "hung", "left", OTHER),
     "period": ("day", "month"),
     "measure": ("time_to_final", "time_to_first_partial"),
     "streams": ("1", "8", "32", "100", OTHER),
@@ -259,6 +260,11 @@ METRICS = (
         "harness_healthy",
         (),
         "1 when pacing, loop, clock and journal are inside their limits, else 0.",
+    ),
+    _counter(
+        "worker_restarts_total",
+        ("cause",),
+        "Workers replaced: died, hung (killed by this program), left (its records went nowhere).",
     ),
     _counter("journal_records_total", (), "Records written to the journal."),
     _counter("journal_bytes_total", (), "Bytes written to the journal."),

@@ -40,6 +40,7 @@ class Metrics:
             "agenda": self._agenda,
             "heartbeat": self._heartbeat,
             "records_lost": self._records_lost,
+            "worker_restarts": self._worker_restarts,
             "configured": self._configured,
             "selftest": self._selftest,
             **self._sessions.takes,
@@ -147,6 +148,10 @@ class Metrics:
 
     def _records_lost(self, record: Fields) -> None:
         self._series.child("journal_dropped_records_total").inc(record["count"])
+
+    def _worker_restarts(self, record: Fields) -> None:
+        cause = admitted("cause", str(record["cause"]))
+        self._series.child("worker_restarts_total", cause=cause).inc()
 
     def _configured(self, record: Fields) -> None:
         """A new configuration: taken, with its ``streams`` and ``schedules``, or refused."""

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from exporters.door import Entrance
+from exporters.health import SILENT_NS
 from exporters.inbox import Inbox
 from exporters.packets import Report
 from exporters.packing import pack
@@ -124,17 +125,27 @@ class Sources:
     @property
     def ready(self) -> bool:
         """All of them do their work."""
-        return all(source.ready and not source.over for source in self._counted)
+        return self._all_speak and all(source.ready for source in self._counted)
 
     @property
     def healthy(self) -> bool:
         """All of them are there and say that they are well."""
-        return all(source.healthy and not source.over for source in self._counted)
+        return self._all_speak and all(source.healthy for source in self._counted)
 
     @property
     def waiting(self) -> int:
         """Records that wait in all of them."""
         return sum(source.waiting for source in self)
+
+    @property
+    def _all_speak(self) -> bool:
+        """None is gone, and none is silent while others speak: one that hangs is as good as gone.
+
+        Where all are silent at once the host stood still, or this process did.
+        """
+        counted = self._counted
+        heard_ns = [source.heard_ns for source in counted]
+        return max(heard_ns) - min(heard_ns) <= SILENT_NS and not any(s.over for s in counted)
 
     @property
     def _counted(self) -> list[Source]:

@@ -20,7 +20,10 @@ from daemon.clock import wall_ns
 from daemon.config import read_settings
 from daemon.errors import UserError
 from daemon.prices import price_lists
-from daemon.reporting import Circumstances, Gathering, Sample, chapters_of, refuse_mixed
+from daemon.reporting.chapters import chapters_of
+from daemon.reporting.lines import Circumstances
+from daemon.reporting.samples import Gathering, Sample
+from daemon.reporting.ways import refuse_mixed
 from daemon.rescoring import differences
 from exporters.report_table import (
     SORTS,

@@ -62,7 +62,7 @@ class DescribedFake(TalkingFake):
 
     def _has_key(self, request: HttpRequest) -> bool:
         where = f"{request.url} {' '.join(request.headers.values())}"
-        return self._key is None or self._key in where
+        return self.key is None or self.key in where
 
 
 class DescribedTalker(Talker):

@@ -79,7 +79,7 @@ class Transcription(Talker):
             yield self.partial(text)
             return
         yield self.message(f"{ITEM}completed", item_id=self.item, transcript=text)
-        self._item += 1
+        self.begin_item()
 
     def partial(self, text: str) -> str:
         """A member whose deltas hold only what is new says otherwise."""
@@ -90,7 +90,12 @@ class Transcription(Talker):
 
     @property
     def item(self) -> str:
+        """The name of the item that is open."""
         return f"item_{self._item}"
+
+    def begin_item(self) -> None:
+        """What is said from here on belongs to another item."""
+        self._item += 1
 
     def message(self, name: str, **more: object) -> str:
         return json.dumps({"type": name, "event_id": "event_1", **more})

@@ -22,9 +22,9 @@ import trio
 from daemon.clock import now_ns
 from daemon.conformance.grpc_server import served
 from daemon.conformance.opens_itself import OpensItself
-from daemon.conformance.talker import Talking, TalkingFake, _Plain
+from daemon.conformance.talker import TalkingFake
+from daemon.fakes.conversation import Conversation
 from daemon.fakes.script import Faults, Moment
-from daemon.fakes.server import _spoilt_at_once
 from daemon.fakes.visit import Stamped, Visit
 from daemon.fakes.wire import WebSocket
 from daemon.grpc_link import closed_by, requested
@@ -188,9 +188,7 @@ class GrpcFake(TalkingFake, OpensItself):
     async def _opened(
         self, world: trio.Nursery, codec: Codec, key: str, timeout_s: float
     ) -> AsyncIterator[Link]:
-        visit = Visit(next(self._connections), self.tell, keeps=self.keeps)
-        self.visits.append(visit)
-        faults = self.faults.befall(visit.number)
+        visit, faults = self.next_visit()
         wanted = requested(codec, key)
         await trio.sleep(faults.handshake_s)
         _let_in(faults)
@@ -222,13 +220,11 @@ class GrpcFake(TalkingFake, OpensItself):
             call.end(OF_HTTP.get(answer.status, UNKNOWN), answer.body.decode())
             return
         socket, stream = cast("WebSocket", call), cast("trio.abc.Stream", below)
-        talking = Talking(self.script, faults, cast("_Plain", answer), socket, stream, visit)
-        world.start_soon(talking.hold)
+        talk = Conversation(self.script, faults, answer, socket, stream, visit)
+        world.start_soon(talk.hold)
 
-    async def _serve(self, stream: trio.abc.Stream, visit: Visit, faults: Faults) -> None:
+    async def attend(self, stream: trio.abc.Stream, visit: Visit, faults: Faults) -> None:
         """One real connection: its bytes go to a server of grpcio's, made for it alone."""
-        if await _spoilt_at_once(stream, faults):
-            return
         secure = isinstance(stream, trio.SSLStream)
         async with trio.open_nursery() as world:
 

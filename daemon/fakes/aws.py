@@ -51,13 +51,13 @@ class FakeAws(TalkingFake):
             return False
         if asked["X-Amz-Algorithm"] != ALGORITHM or not asked["X-Amz-Expires"].isdecimal():
             return False
-        if self._key is None:
+        if self.key is None:
             return True
         try:
             day = datetime.strptime(asked["X-Amz-Date"], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
         except ValueError:
             return False
-        key_id, _, secret = self._key.partition(":")
+        key_id, _, secret = self.key.partition(":")
         secret, _, token = secret.partition(":")
         pairs = parse_qsl(urlsplit(request.url).query, keep_blank_values=True)
         query = signed_query(

@@ -11,10 +11,11 @@ from itertools import count
 
 import trio
 
-from daemon.fakes.dialect import Audio, Dialect, Finish, Force, Wrong
+from daemon.fakes.dialect import Audio, Dialect, Finish, Force, Order, Reply, Wrong
 from daemon.fakes.script import Faults, Flood, HangUp, Interjection, Line, Moment, Script
 from daemon.fakes.visit import Stamped, Visit
 from daemon.fakes.wire import WebSocket, reset, shut
+from providers.codec import Message
 
 HOLD_S = 60.0
 """For how long a fake that has stopped reading keeps its connection."""
@@ -75,7 +76,7 @@ class Conversation:
         self._answers = iter(script.answers)
         self._reached: set[Moment] = set()
         self._open_text = ""
-        self._overtaken: list[str] = []
+        self._overtaken: list[Message] = []
         """Partials that wait for the next final."""
         self._alive_s = trio.current_time()
         self._finishing = False
@@ -134,7 +135,14 @@ class Conversation:
     def _take(self, came: Stamped) -> None:
         message = came.payload.decode() if came.kind == "text" else came.payload
         self._alive_s = trio.current_time()
-        match self._dialect.heard(message):
+        heard = self._dialect.heard(message)
+        reply = heard if isinstance(heard, Reply) else Reply((), heard)
+        self._obey(reply.order)
+        if reply.messages:
+            self._later(0.0, partial(self._socket.send, *reply.messages))
+
+    def _obey(self, order: Order) -> None:
+        match order:
             case Wrong() as wrong:
                 self._hang_up_as(wrong)
             case Audio(pcm) if self._ms(len(pcm)) < self._faults.min_audio_ms:
@@ -213,16 +221,17 @@ class Conversation:
     async def _say(self, line: Line, *, answer: bool = False) -> None:
         text = self._open_text if line.text is None else line.text
         self._open_text = "" if line.final else text
-        message = self._dialect.transcript(
+        said = self._dialect.said(
             text, final=line.final, marked=bool(line.marked), audio_ms=self._audio_ms
         )
-        if message is None or (self._faults.no_partials and not line.final):
+        messages = [*said]
+        if not messages or (self._faults.no_partials and not line.final):
             return
         if line.waits:
-            self._overtaken.append(message)
+            self._overtaken += messages
             return
         last = line.final and (answer or not self._dialect.forces)
-        messages = [message] * line.times
+        messages *= line.times
         if line.final:
             messages += self._overtaken
             self._overtaken = []
@@ -233,11 +242,9 @@ class Conversation:
     async def _flood(self, flood: Flood, nth: int = 0, started_s: float | None = None) -> None:
         """One of so many, each at its own moment; the others are still to come."""
         started_s = trio.current_time() if started_s is None else started_s
-        message = self._dialect.transcript(
-            flood.text, final=False, marked=False, audio_ms=self._audio_ms
+        await self._socket.send(
+            *self._dialect.said(flood.text, final=False, marked=False, audio_ms=self._audio_ms)
         )
-        if message is not None:
-            await self._socket.send(message)
         if nth + 1 < flood.times:
             due_s = started_s + (nth + 1) / flood.per_s
             self._agenda.add(due_s, partial(self._flood, flood, nth + 1, started_s))

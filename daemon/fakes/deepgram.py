@@ -98,14 +98,14 @@ class Listen:
             return NOT_AUDIO
         return ORDERS.get(said.get("type"), NOT_AUDIO) if isinstance(said, dict) else NOT_AUDIO
 
-    def transcript(self, text: str, *, final: bool, marked: bool, audio_ms: float) -> str | None:
+    def said(self, text: str, *, final: bool, marked: bool, audio_ms: float) -> Iterable[str]:
         if not final and self._settings.get("interim_results") != "true":
-            return None
+            return
         start_ms = self._start_ms
         if final:
             self._start_ms = audio_ms
         natural = self._settings.get("endpointing", "10") != "false"
-        return json.dumps(
+        yield json.dumps(
             {
                 "type": "Results",
                 "channel_index": [0, 1],
@@ -136,9 +136,9 @@ class Listen:
             yield json.dumps({"type": "UtteranceEnd", "channel": [0, 1], "last_word_end": at_s})
 
     def farewell(self, rest: str, audio_ms: float) -> Iterable[str]:
-        last = None
+        last: Iterable[str] = ()
         if rest or audio_ms > self._start_ms:
-            last = self.transcript(rest, final=True, marked=False, audio_ms=audio_ms)
+            last = self.said(rest, final=True, marked=False, audio_ms=audio_ms)
         metadata = {
             "type": "Metadata",
             "transaction_key": "deprecated",
@@ -148,7 +148,7 @@ class Listen:
             "duration": _seconds(audio_ms),
             "channels": 1,
         }
-        return (*([last] if last else []), json.dumps(metadata))
+        return (*last, json.dumps(metadata))
 
     def idle(self) -> Wrong:
         return IDLE

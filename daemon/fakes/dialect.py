@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
+from providers.codec import Message
+
 
 @dataclass(frozen=True, slots=True)
 class Audio:
@@ -27,6 +29,9 @@ class Alive:
     """Something that only says that the other side is there."""
 
 
+ALIVE = Alive()
+
+
 @dataclass(frozen=True, slots=True)
 class Wrong:
     """What the provider does not put up with: it closes, with this code and reason."""
@@ -36,6 +41,14 @@ class Wrong:
 
 
 Order = Audio | Force | Finish | Alive | Wrong
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """Something that is answered at once, and what it means besides."""
+
+    messages: tuple[Message, ...]
+    order: Order = ALIVE
 
 
 class Dialect(Protocol):
@@ -48,19 +61,19 @@ class Dialect(Protocol):
     """How long it waits for audio or a sign of life."""
     subprotocol: str | None
 
-    def greeting(self) -> Iterable[str] | Wrong:
+    def greeting(self) -> Iterable[Message] | Wrong:
         """What it says first, or why it goes on no further."""
 
-    def heard(self, message: str | bytes) -> Order:
+    def heard(self, message: Message) -> Order | Reply:
         """What one message means to it."""
 
-    def transcript(self, text: str, *, final: bool, marked: bool, audio_ms: float) -> str | None:
-        """One transcript; None where it was not asked for."""
+    def said(self, text: str, *, final: bool, marked: bool, audio_ms: float) -> Iterable[Message]:
+        """One transcript, in as many messages as it takes; none where it was not asked for."""
 
-    def speech(self, *, starts: bool, audio_ms: float) -> Iterable[str]:
+    def speech(self, *, starts: bool, audio_ms: float) -> Iterable[Message]:
         """That speech starts or ends here; nothing where that was not asked for."""
 
-    def farewell(self, rest: str, audio_ms: float) -> Iterable[str]:
+    def farewell(self, rest: str, audio_ms: float) -> Iterable[Message]:
         """What it says when it is told to finish."""
 
     def idle(self) -> Wrong:

@@ -141,7 +141,7 @@ class Live:
                 return _decoded(chunk)
         return NOT_UNDERSTOOD
 
-    def transcript(self, text: str, *, final: bool, marked: bool, audio_ms: float) -> str | None:
+    def said(self, text: str, *, final: bool, marked: bool, audio_ms: float) -> Iterable[str]:
         kind = "final" if final else "partial"
         asked = self._wishes.get(f"receive_{kind}_transcripts", final) is True
         utterance = {
@@ -158,7 +158,8 @@ class Live:
             self._finals += 1
             self._start_ms = audio_ms
         said = {"id": name, "is_final": final, "utterance": utterance}
-        return self._message("transcript", data=said) if asked else None
+        if asked:
+            yield self._message("transcript", data=said)
 
     def speech(self, *, starts: bool, audio_ms: float) -> Iterable[str]:
         if self._wishes.get("receive_speech_events") is True:
@@ -170,8 +171,7 @@ class Live:
         left = {**length, "recording_left_to_process": 0.0}
         yield self._message("stop_recording", acknowledged=True, error=None, data=left)
         if rest:
-            last = self.transcript(rest, final=True, marked=False, audio_ms=audio_ms)
-            yield from [last] if last else []
+            yield from self.said(rest, final=True, marked=False, audio_ms=audio_ms)
         yield self._message("end_recording", data=length)
         yield self._message("end_session")
 

@@ -18,10 +18,10 @@ import trio.testing
 from daemon.clock import now_ns
 from daemon.conformance.memory import MemoryLane
 from daemon.conformance.opens_itself import OpensItself
-from daemon.conformance.talker import Talker, Talking, TalkingFake, _Plain
+from daemon.conformance.talker import Talker, TalkingFake
 from daemon.dial import WebsocketUrl
+from daemon.fakes.conversation import Conversation
 from daemon.fakes.script import Faults, Pieces
-from daemon.fakes.server import _spoilt_at_once
 from daemon.fakes.visit import Stamped, Visit
 from daemon.fakes.wire import WebSocket, shut
 from daemon.link import Way
@@ -115,17 +115,6 @@ class PlainFake(TalkingFake, OpensItself):
     def talk(self, request: HttpRequest, *, secure: bool) -> HttpResponse | Talker:
         return self.stream()
 
-    async def _serve(self, stream: trio.abc.Stream, visit: Visit, faults: Faults) -> None:
-        if await _spoilt_at_once(stream, faults):
-            return
-        dialect = self.asked(HttpRequest("TCP", "", {}), secure=False)
-        socket = PlainSocket(stream, self.cut, visit, faults.pieces)
-        talking = Talking(
-            self.script,
-            faults,
-            cast("_Plain", dialect),
-            cast("WebSocket", socket),
-            stream,
-            visit,
-        )
-        await talking.hold()
+    async def attend(self, stream: trio.abc.Stream, visit: Visit, faults: Faults) -> None:
+        socket = cast("WebSocket", PlainSocket(stream, self.cut, visit, faults.pieces))
+        await Conversation(self.script, faults, self.stream(), socket, stream, visit).hold()

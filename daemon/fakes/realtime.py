@@ -47,7 +47,7 @@ class Member(Transcription):
             yield self.message(f"{ITEM}completed", item_id=name, transcript=text)
             return
         yield self.message(f"{ITEM}completed", item_id=self.item, transcript=text)
-        self._item += 1
+        self.begin_item()
         self._committed = False
 
     def refused(self, code: str, param: str = "") -> Reply:

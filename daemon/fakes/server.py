@@ -28,7 +28,7 @@ from daemon.fakes.dialect import Dialect
 from daemon.fakes.door import Door
 from daemon.fakes.script import Faults, Moment, Refusal, Script
 from daemon.fakes.visit import Tell, Visit
-from daemon.fakes.wire import Http, WebSocket, reset, shut
+from daemon.fakes.wire import Http, reset, shut
 from providers.codec import HttpRequest, HttpResponse
 
 VISITS_KEPT = 64
@@ -54,7 +54,7 @@ class Fake(ABC):
     ) -> None:
         self.script = script or Script()
         self.faults = faults or Faults()
-        self._key = key
+        self.key = key
         """The only key that is good; None: any is."""
         self.visits: deque[Visit] = deque(maxlen=VISITS_KEPT)
         self.numbers = count(1)
@@ -71,27 +71,31 @@ class Fake(ABC):
 
     def is_good(self, key: str | None) -> bool:
         """There is a key and it is the right one."""
-        return bool(key) and self._key in (None, key)
+        return bool(key) and self.key in (None, key)
 
     async def converse(self, stream: trio.abc.Stream, *, tls: ssl.SSLContext | None = None) -> None:
         """Serve one connection to its end. No failure of the other side gets out of here."""
-        visit = Visit(next(self._connections), self.tell, keeps=self.keeps)
-        self.visits.append(visit)
-        faults = self.faults.befall(visit.number)
+        visit, faults = self.next_visit()
         try:
             if tls is not None:
                 await trio.sleep(faults.tls_s)
                 stream = trio.SSLStream(stream, tls, server_side=True)
-            await self._serve(stream, visit, faults)
+            if not await _spoilt_at_once(stream, faults):
+                await self.attend(stream, visit, faults)
         except* Gone:
             pass  # the other side may leave whenever it likes
         finally:
             await trio.aclose_forcefully(stream)
             visit.end()
 
-    async def _serve(self, stream: trio.abc.Stream, visit: Visit, faults: Faults) -> None:
-        if await _spoilt_at_once(stream, faults):
-            return
+    def next_visit(self) -> tuple[Visit, Faults]:
+        """One connection more: its visit, which is kept, and the faults that befall it."""
+        visit = Visit(next(self._connections), self.tell, keeps=self.keeps)
+        self.visits.append(visit)
+        return visit, self.faults.befall(visit.number)
+
+    async def attend(self, stream: trio.abc.Stream, visit: Visit, faults: Faults) -> None:
+        """All that is said on one open connection: here requests, and then one websocket."""
         http = Http(stream, visit)
         secure = isinstance(stream, trio.SSLStream)
         while (request := await http.request()) is not None:
@@ -104,20 +108,9 @@ class Fake(ABC):
             except (wsproto.utilities.RemoteProtocolError, UnicodeError) as error:
                 await http.answer(HttpResponse(400, {}, str(error).encode()))
                 continue
-            await self._conversation(answer, faults, socket, stream, visit).hold()
+            await Conversation(self.script, faults, answer, socket, stream, visit).hold()
             return
         await shut(stream)
-
-    def _conversation(
-        self,
-        dialect: Dialect,
-        faults: Faults,
-        socket: WebSocket,
-        stream: trio.abc.Stream,
-        visit: Visit,
-    ) -> Conversation:
-        """What is held on one open websocket."""
-        return Conversation(self.script, faults, dialect, socket, stream, visit)
 
     async def _answer(
         self, request: HttpRequest, faults: Faults, *, secure: bool

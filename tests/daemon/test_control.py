@@ -4,7 +4,7 @@ import socket
 
 import trio
 
-from daemon.control import Begun, Control, Done, Farewell, Message, Ready, Work
+from daemon.control import Alive, Begun, Control, Done, Farewell, Message, Ready, Work
 from daemon.order import Pair
 from exporters.handoff import Losses
 
@@ -21,6 +21,7 @@ async def test_messages_arrive_equal_and_in_order() -> None:
     one, two = pair_of_controls()
     sent: list[Message] = [
         Ready(),
+        Alive(),
         Work("w1", "r1", (Pair(0, 1), Pair(2, 3))),
         Begun("w1", Pair(0, 1), "s1"),
         Done("r1"),

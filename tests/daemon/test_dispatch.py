@@ -39,6 +39,8 @@ class World:
     most_at_once: Counter[str] = field(default_factory=Counter)
     state: State = field(default_factory=State)
     set_by_ns: int = 0
+    unmanned: set[str] = field(default_factory=set)
+    """Models whose worker is gone."""
 
     def wall_ns(self) -> int:
         return START_NS + self.set_by_ns + now_ns()
@@ -79,6 +81,7 @@ class World:
             self.kept,
             now_ns,
             self.wall_ns,
+            worker_gone=lambda model: model in self.unmanned,
         )
         return Dispatcher(duty, self.state)
 
@@ -224,6 +227,22 @@ async def test_nothing_begins_while_the_journal_is_full(
         world.full = False
         await trio.sleep(1 * HOUR_S)
         assert len(world.began) == 6
+        dispatcher.retire()
+
+
+async def test_what_nobody_is_there_to_measure_is_missed_and_the_others_begin(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    world = World(unmanned={"a/1"})
+    dispatcher = world.dispatcher({name: Every(600 * SECOND) for name in ("a/1", "b/1")})
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(dispatcher.work)
+        await trio.sleep(12 * HOUR_S)
+        assert {job.model for _, job in world.began} == {"b/1"}
+        assert world.missed == {"worker_gone": 72}
+        world.unmanned.clear()
+        await trio.sleep(1 * HOUR_S)
+        assert Counter(job.model for _, job in world.began) == {"a/1": 6, "b/1": 78}
         dispatcher.retire()
 
 

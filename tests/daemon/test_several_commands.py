@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import wave
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -17,6 +18,8 @@ from daemon import cli
 from daemon.commands.daemon import UNRECORDED
 from daemon.fakes import Faults
 from measure.records import OUR_FAULT
+from pacer.builtin import builtin_clips
+from tests.daemon.serving import Serving, serving
 from tests.daemon.several import (
     KEYS,
     PATIENCE_S,
@@ -27,6 +30,8 @@ from tests.daemon.several import (
     scene,
     until,
 )
+
+RATE_HZ = 16_000
 
 
 def command(here: Scene, *words: str) -> list[str]:
@@ -118,6 +123,78 @@ def test_a_supervisor_that_signals_every_process_gets_the_same_orderly_end(
             assert "worker_restarts" not in ours
 
     in_real_time(story)
+
+
+def test_the_daemon_replaces_a_worker_that_hangs_and_ends_and_reloads_beside_another(
+    tmp_path: Path,
+) -> None:
+    """Three times one is stopped: beside one that measures, before a reload, before the end."""
+
+    async def stop_one(here: Serving) -> int:
+        assert here.process is not None
+        (victim, *_) = sorted(children_of(here.process.pid, "daemon.worker"))
+        os.kill(victim, signal.SIGSTOP)
+        return victim
+
+    async def story() -> None:
+        async with serving(tmp_path) as here:
+            here.configure(here.both, "interval_s = 1\nworkers = 2\njobs = 2")
+            await here.start()
+            for name in ("deepgram/nova-3", "gladia/solaria-1"):
+                await here.tells("session_finished", model=name)
+            victim = await stop_one(here)
+            told = await here.tells("worker_restarts", cause="hung")
+            assert not is_running(victim)
+            assert told["exit"] == "killed after 10 s without a sign of life: stopped"
+            for name in ("deepgram/nova-3", "gladia/solaria-1"):
+                count = len(here.told("session_finished", model=name))
+                await here.tells("session_finished", count + 2, model=name)
+            assert (await here.ask("/-/ready")).status_code == 200
+            assert 'speechbench_worker_restarts_total{cause="hung"} 1.0' in await here.metrics()
+
+            await stop_one(here)
+            here.configure(here.both, "interval_s = 1\nworkers = 2\njobs = 3")
+            assert (await here.ask("/-/reload", "POST")).status_code == 200
+            await here.tells("worker_ended", 2)
+            with trio.fail_after(PATIENCE_S):  # those of the plan before are missed no more
+                while (await here.ask("/-/ready")).status_code != 200:  # noqa: ASYNC110
+                    await trio.sleep(0.2)
+
+            await stop_one(here)
+            here.signal(signal.SIGTERM)
+            assert await here.ended() == UNRECORDED
+            started, ended = ("session_started", "session_finished")
+            names = [{record["s"] for record in here.records(kind)} for kind in (started, ended)]
+            assert names[0] == names[1]
+
+    in_real_time(story)
+
+
+def test_a_run_by_hand_goes_on_past_a_worker_that_hangs_and_names_its_session(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+
+    async def story() -> None:
+        async with scene(tmp_path / "two", monkeypatch) as here:
+            clip = builtin_clips(RATE_HZ)[0]
+            with wave.open(str(tmp_path / "words.wav"), "wb") as file:
+                file.setparams((1, 2, RATE_HZ, 0, "NONE", ""))
+                file.writeframes(clip.pcm)
+            words = ("run", str(tmp_path / "words.wav"), "--json")
+            async with started(here, *words, out=out) as process:
+                await here.all_hear_audio()
+                victim = children_of(process.pid, "daemon.worker")[0]
+                os.kill(victim, signal.SIGSTOP)
+                await ended(process)
+            assert process.returncode == 1
+            assert b"Traceback" not in here.log.read_bytes()
+            assert not is_running(victim)
+
+    in_real_time(story)
+    document: dict[str, Any] = json.loads(out.read_bytes())
+    verdicts = [one["verdict"] for one in document["measurements"]]
+    assert (len(verdicts), verdicts.count("harness_error")) == (2, 1)
 
 
 def test_more_workers_than_allowed_are_refused_in_one_line(

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable
 
+import pytest
 import trio
 import trio.testing
 
 from daemon.clock import now_ns
 from daemon.notify import Notifier
-from daemon.watchdog import feed_watchdog
+from daemon.watchdog import STEP_S, feed_watchdog, paces
 from pacer.clock import PlainSleeper
 from pacer.pace import Pacer
 
@@ -56,6 +57,19 @@ async def test_an_exporter_that_confirms_nothing_new_ends_them(
     signs, complaints = await signs_in_a_minute(lambda: min(20, now_ns() // 10**9))
     assert signs == 3
     assert complaints == ["the exporter process confirms nothing"]
+
+
+async def test_a_pacer_that_serves_a_step_moves_and_one_that_does_not_is_given_a_second(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    moving, still = Pacer(PlainSleeper(), now_ns), Pacer(PlainSleeper(), now_ns)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(moving.run)
+        assert await paces(moving)
+        began_s = trio.current_time()
+        assert not await paces(still)
+        assert trio.current_time() - began_s == pytest.approx(STEP_S)
+        nursery.cancel_scope.cancel()
 
 
 async def test_where_nobody_waits_for_them_nothing_runs(

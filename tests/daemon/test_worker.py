@@ -8,14 +8,17 @@ from typing import Any, cast
 
 import pytest
 import trio
-from trio.testing import wait_all_tasks_blocked
+from trio.testing import MockClock, wait_all_tasks_blocked
 
-from daemon.control import Done, Ready, Work
+from daemon.clock import now_ns
+from daemon.control import Alive, Done, Ready, Work
 from daemon.supervise import Records
-from daemon.worker import Hand, Outbox, until_durable
+from daemon.worker import Hand, Outbox, give_signs, until_durable
 from exporters.handoff import Handoff
 from exporters.inbox import Inbox
 from exporters.packets import Report, in_words
+from pacer.clock import PlainSleeper
+from pacer.pace import Pacer
 from tests.daemon.several import in_real_time
 from tests.daemon.test_control import pair_of_controls
 
@@ -145,6 +148,32 @@ async def test_what_was_put_after_the_last_task_has_gone_is_told_by_a_flush() ->
     assert told == [Done("r1"), Done("r2")]
     for control in (ours, theirs):
         await control.aclose()
+
+
+async def signs_in_a_minute(*, pacing: bool) -> int:
+    """How many signs of life a worker gives."""
+    ours, theirs = pair_of_controls()
+    pacer, signs = Pacer(PlainSleeper(), now_ns), 0
+    async with trio.open_nursery() as nursery:
+        if pacing:
+            nursery.start_soon(pacer.run)
+        with trio.move_on_after(60.5):
+            await give_signs(ours, pacer)
+        nursery.cancel_scope.cancel()
+    await ours.aclose()
+    while (message := await theirs.receive()) is not None:
+        assert message == Alive()
+        signs += 1
+    await theirs.aclose()
+    return signs
+
+
+async def test_what_moves_gives_a_sign_about_once_a_second(autojump_clock: MockClock) -> None:
+    assert 55 <= await signs_in_a_minute(pacing=True) <= 60
+
+
+async def test_a_worker_whose_pacer_stands_still_gives_none(autojump_clock: MockClock) -> None:
+    assert await signs_in_a_minute(pacing=False) == 0
 
 
 @pytest.mark.parametrize("arguments", [[], ["x"], ["3", "4"]])

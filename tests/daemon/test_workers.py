@@ -11,13 +11,14 @@ from typing import Any
 
 import pytest
 import trio
+import trio.testing
 
 from daemon import cli
 from daemon.clock import now_ns, wall_ns
 from daemon.fakes import Faults
 from daemon.gate import Gate
 from daemon.link import Opener, TcpDialer
-from daemon.order import Bench
+from daemon.order import Bench, Pair
 from daemon.plan import new_id
 from daemon.results import document_of
 from daemon.rounds import Outcome, OwnRounds
@@ -29,6 +30,7 @@ from pacer.pace import Pacer
 from tests.daemon.bench import QuietWatchman
 from tests.daemon.several import (
     KEYS,
+    PATIENCE_S,
     Scene,
     children_of,
     in_real_time,
@@ -169,16 +171,138 @@ def test_a_worker_that_is_killed_in_mid_session_loses_that_session_alone(
             assert not here.exporting.confirmed
             assert here.exporting.losses.crashed == here.exporting.losses.total == 1
             events = [record["event"] for record in here.records("log")]
-            assert (events.count("worker_ended"), events.count("worker_restarts")) == (1, 1)
-            (told,) = [r for r in here.records("log") if r["event"] == "worker_restarts"]
-            assert told["fields"]["exit"] == "killed by SIGKILL"
-            assert told["fields"]["sessions_lost"] == outcome.lost
+            assert events.count("worker_ended") == 1
+            (told,) = here.records("worker_restarts")
+            assert (told["cause"], told["exit"]) == ("died", "killed by SIGKILL")
+            assert told["sessions_lost"] == outcome.lost
             (ended,) = [r for r in here.records("session_finished") if r["s"] in outcome.lost]
             assert (ended["verdict"], ended["valid"]) == (Verdict.HARNESS_ERROR, False)
 
     in_real_time(story)
     verdicts = [one["verdict"] for one in replayed(tmp_path / "two" / "journal", capsys)]
     assert sorted(verdicts) == ["forced_final", "harness_error", "natural_final", "natural_final"]
+
+
+def test_a_worker_that_is_stopped_is_killed_and_replaced_and_loses_its_session_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def story() -> None:
+        async with scene(tmp_path / "two", monkeypatch) as here:
+            outcome = Outcome()
+            here.deepgram.faults = Faults(no_final=True)
+            async with several(here) as rounds, trio.open_nursery() as nursery:
+                nursery.start_soon(rounds.measure, "r1", outcome)
+                await here.all_hear_audio()
+                victim, bystander = (pid_of(post) for post in rounds.posts)
+                here.deepgram.faults = Faults()
+                os.kill(victim, signal.SIGSTOP)
+                await until(lambda: pid_of(rounds.posts[0]) != victim)
+                assert not is_running(victim)
+                assert pid_of(rounds.posts[1]) == bystander
+            assert (len(outcome.lost), outcome.unmeasured) == (1, 0)
+            assert [(one.model, one.clip) for one in outcome.measured] == [
+                ("deepgram/nova-3", "b"),
+                ("gladia/solaria-1", "a"),
+                ("gladia/solaria-1", "b"),
+            ]
+            here.exporting.stop()
+            (told,) = here.records("worker_restarts")
+            assert told["exit"] == "killed after 10 s without a sign of life: stopped"
+            assert (told["cause"], told["sessions_lost"]) == ("hung", outcome.lost)
+            (fault,) = [r["fault"] for r in here.records("session_finished") if r["fault"]]
+            assert (fault["whose"], fault["kind"]) == ("host", "harness")
+
+    in_real_time(story)
+    verdicts = [one["verdict"] for one in replayed(tmp_path / "two" / "journal", capsys)]
+    assert sorted(verdicts) == ["forced_final", "harness_error", "natural_final", "natural_final"]
+
+
+SPINNING = """
+import os, sys
+from pathlib import Path
+from daemon import worker
+
+sound = worker.measure_pairs
+
+async def spin(plan, targets, bench, run_id, pairs, *, begin, **more):
+    try:
+        Path({mark!r}).touch(exist_ok=False)
+    except FileExistsError:
+        return await sound(plan, targets, bench, run_id, pairs, begin=begin, **more)
+    os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))  # for the sake of this host
+    while True:
+        pass
+
+worker.measure_pairs = spin
+code = worker.main(sys.argv[4:])
+os._exit(code)
+"""
+"""A worker; the first that is given work does it in an endless loop that gives way to nobody."""
+
+
+def test_a_worker_in_an_endless_loop_is_killed_and_what_it_has_not_begun_is_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def story() -> None:
+        async with scene(tmp_path / "two", monkeypatch) as here:
+            program = tmp_path / "spinning"
+            text = SPINNING.format(mark=str(tmp_path / "spins"))
+            program.write_text(f"#!{sys.executable}\n{text}")
+            program.chmod(0o755)
+            monkeypatch.setattr(sys, "executable", str(program))
+            outcome = Outcome()
+            async with several(here) as rounds:
+                await rounds.measure("r1", outcome)
+            assert [one.reading.valid for one in outcome.measured] == [True] * 4
+            assert (outcome.lost, outcome.unmeasured) == ([], 0)
+            here.exporting.stop()
+            (told,) = here.records("worker_restarts")
+            assert told["cause"] == "hung"
+            assert told["exit"] == "killed after 10 s without a sign of life: running"
+
+    in_real_time(story)
+
+
+def test_what_has_its_moment_now_is_not_measured_where_no_worker_comes_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def story() -> None:
+        async with scene(tmp_path / "two", monkeypatch) as here:
+            monkeypatch.setattr(sys, "executable", "/bin/false")
+            monkeypatch.setattr("daemon.workers.BACK_S", 0.1)
+            for pause in ("daemon.post.FIRST_PAUSE_S", "daemon.post.LONGEST_PAUSE_S"):
+                monkeypatch.setattr(pause, 2 * PATIENCE_S)
+            outcome = Outcome()
+            async with several(here) as rounds:
+                await until(lambda: len(here.records("worker_restarts")) == 2)
+                await rounds.measure_some("r1", [Pair(1, 0)], outcome)
+            assert (outcome.measured, outcome.lost, outcome.unmeasured) == ([], [], 1)
+
+    in_real_time(story)
+
+
+def test_a_worker_that_hears_nothing_any_more_does_not_keep_the_others_from_ending(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is stopped, and more was said to it than its socket holds."""
+
+    async def story() -> None:
+        async with (
+            scene(tmp_path / "two", monkeypatch) as here,
+            several(here) as rounds,
+            trio.open_nursery() as nursery,
+        ):
+            await rounds.measure("r1", Outcome())
+            victim = rounds.posts[0]
+            monkeypatch.setattr("daemon.vigil.HUNG_S", PATIENCE_S)
+            monkeypatch.setattr("daemon.workers.END_S", 0.1)
+            os.kill(pid_of(victim), signal.SIGSTOP)
+            nursery.start_soon(victim.take_on, "r2" * 1_000_000)
+            await trio.testing.wait_all_tasks_blocked()
+            await rounds.end()
+            assert not is_running(pid_of(victim))
+
+    in_real_time(story)
 
 
 def test_workers_go_on_measuring_without_an_exporter_and_the_loss_is_counted(
@@ -277,8 +401,10 @@ def test_workers_that_cannot_be_started_are_given_up_for_this_round(
                 await rounds.measure("r1", outcome)
             assert (outcome.measured, outcome.lost, outcome.unmeasured) == ([], [], 4)
             here.exporting.stop()
-            told = [r["fields"] for r in here.records("log") if r["event"] == "worker_restarts"]
-            assert {fields["exit"] for fields in told} == {"exit code 1"}
+            told = here.records("worker_restarts")
+            assert {(record["cause"], record["exit"]) for record in told} == {
+                ("died", "exit code 1")
+            }
             assert here.exporting.confirmed  # nothing was there that could be lost
 
     in_real_time(story)

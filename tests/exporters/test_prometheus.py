@@ -267,6 +267,16 @@ def test_how_long_a_run_waited_and_why_others_never_began() -> None:
     assert value(metrics, "runs_missed_total", **labels, why="other") == 1
 
 
+def test_workers_that_were_replaced_are_counted_by_what_had_become_of_them() -> None:
+    causes = ("hung", "hung", "died", "who knows")
+    metrics = fed(*({"k": "worker_restarts", "t": 1, "cause": cause} for cause in causes))
+    counts = {
+        cause: value(metrics, "worker_restarts_total", cause=cause)
+        for cause in ("died", "hung", "left", "other")
+    }
+    assert counts == {"died": 1, "hung": 2, "left": 0, "other": 1}
+
+
 def test_budgets_are_shown_while_they_are_there() -> None:
     def budget(who: str, limit_usd: float | None) -> dict[str, Any]:
         return {"who": who, "period": "day", "spent_usd": 0.25, "limit_usd": limit_usd}

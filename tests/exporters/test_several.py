@@ -220,6 +220,56 @@ def test_one_that_died_is_missed_until_another_has_its_place(desk: Desk) -> None
     assert desk.value("harness_healthy") == 1
 
 
+def test_one_that_died_is_missed_no_more_once_its_place_is_given_up(desk: Desk) -> None:
+    one, two = desk.admit("1"), desk.admit("2")
+    for handoff in (desk.handoff, one, two):
+        handoff.put(beat())
+    passes(desk)
+    two.close()
+    passes(desk)
+    assert not desk.health.ready
+    desk.admit("2").close()  # as the main process does where nobody takes that place any more
+    passes(desk, 2)
+    desk.hand.turn(60)
+    for handoff in (desk.handoff, one):
+        handoff.put(beat())
+    passes(desk)
+    assert desk.health.ready
+    assert desk.health.unwell() is None
+    assert desk.value("harness_healthy") == 1
+
+
+def test_one_that_is_silent_while_others_speak_is_not_well_until_it_speaks_again(
+    desk: Desk,
+) -> None:
+    one, two = desk.admit("1"), desk.admit("2")
+    for handoff in (desk.handoff, one, two):
+        handoff.put(beat())
+    passes(desk)
+    seen = []
+    for _ in range(6):
+        desk.hand.turn(1)
+        for handoff in (one, desk.handoff):
+            handoff.put(beat())
+        passes(desk)
+        seen.append((desk.health.ready, desk.value("harness_healthy")))
+    assert seen == [(True, 1)] * 5 + [(False, 0)]
+    two.put(beat())
+    passes(desk)
+    assert (desk.health.ready, desk.value("harness_healthy")) == (True, 1)
+
+
+def test_where_all_were_silent_at_once_none_of_them_hangs(desk: Desk) -> None:
+    one = desk.admit("1")
+    for _ in range(2):
+        for handoff in (one, desk.handoff):
+            handoff.put(beat())
+        passes(desk)
+        assert desk.health.ready
+        assert desk.value("harness_healthy") == 1
+        desk.hand.turn(60)  # the host stood still
+
+
 def test_another_may_come_before_the_last_words_of_the_one_before_are_read(desk: Desk) -> None:
     first = desk.admit("1")
     first.put(started("s-1"))
