@@ -43,6 +43,8 @@ class Outcome:
     """Of the provider, in the order in which they came."""
     answered: bool = False
     """At least one session gave an answer after the last fault."""
+    whole: bool = True
+    """``cost_usd`` is all of it: no session was lost, of which nobody knows how much it sent."""
 
 
 @dataclass(slots=True)
@@ -195,7 +197,8 @@ class Dispatcher:
         try:
             await self._duty.settled()
             outcome = await self._duty.run(due)
-            spent_usd = outcome.cost_usd
+            lost = not outcome.whole
+            spent_usd = max(outcome.cost_usd, set_aside_usd) if lost else outcome.cost_usd
             self._learn(job.provider, outcome)
         finally:
             self._state.ledger.spend(job.provider, spent_usd - set_aside_usd, begun_ns)

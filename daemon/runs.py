@@ -44,8 +44,13 @@ def finished_record(job: Job, run_id: str, started_ns: int, outcome: RunOutcome)
     }
 
 
-def outcome_of(measured: Sequence[Measurement], price_usd_per_1000_min: float | None) -> Outcome:
-    """What a run cost, and how the provider behaved towards us: the last word counts."""
+def outcome_of(
+    measured: Sequence[Measurement], price_usd_per_1000_min: float | None, *, lost: int = 0
+) -> Outcome:
+    """What a run cost, and how the provider behaved towards us: the last word counts.
+
+    ``lost``: how many of its sessions ended with the process that measured them.
+    """
     faults: list[Fault] = []
     answered = False
     for one in measured:
@@ -58,7 +63,7 @@ def outcome_of(measured: Sequence[Measurement], price_usd_per_1000_min: float | 
     cost = 0.0
     if price_usd_per_1000_min is not None:
         cost = cost_usd(sent_s(measured), price_usd_per_1000_min)
-    return Outcome(cost, tuple(faults), answered)
+    return Outcome(cost, tuple(faults), answered, whole=not lost)
 
 
 def sent_s(measured: Sequence[Measurement]) -> float:

@@ -257,7 +257,8 @@ class Service:
                 await rounds.measure_some(run_id, [pair], outcome)
         finally:
             self._recording.put(finished_record(due.job, run_id, started_ns, outcome))
-        return outcome_of(outcome.measured, price_of(plan.settings, due.job.model))
+        price = price_of(plan.settings, due.job.model)
+        return outcome_of(outcome.measured, price, lost=len(outcome.lost))
 
     def _is_wanted(self, job: Job) -> bool:
         """The plan that is in force now asks for this job as well."""

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
+import pytest
 import trio
 import trio.testing
 
@@ -203,6 +204,17 @@ async def test_money_that_a_run_did_not_need_is_there_again(
     await for_days(1, dispatcher.work)
     assert world.state.ledger.spent_usd(None, "day", START_NS) == 1.5
     assert len(world.began) == 3
+
+
+@pytest.mark.parametrize("known_usd", [0.0, 1.2])
+async def test_what_a_lost_session_has_cost_is_taken_for_all_that_was_set_aside(
+    known_usd: float, autojump_clock: trio.testing.MockClock
+) -> None:
+    world = World(costs_usd=1.0, outcome=lambda job: Outcome(known_usd, whole=False))
+    dispatcher = world.dispatcher({"a/1": TimesADay(1)}, overall=Allowance(day_usd=3.0))
+    await for_days(1, dispatcher.work)
+    spent_usd = world.state.ledger.spent_usd(None, "day", START_NS)
+    assert spent_usd == max(1.0, known_usd)
 
 
 async def test_runs_side_by_side_cannot_overrun_a_budget_together(

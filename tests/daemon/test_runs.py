@@ -42,6 +42,11 @@ def measured(
     )
 
 
+def test_of_a_lost_session_nobody_knows_what_it_cost() -> None:
+    assert outcome_of([measured()], 5.0).whole
+    assert not outcome_of([measured()], 5.0, lost=1).whole
+
+
 def test_what_was_sent_is_what_it_cost() -> None:
     outcome = outcome_of([measured("a"), measured("b")], 5.0)
     assert outcome.cost_usd == pytest.approx(cost_usd(12, 5.0))
