@@ -11,7 +11,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet
 
 help:
 	@echo 'make demo    measure the built-in recogniser with real speech (two minutes, no keys)'
-	@echo 'make test    all tests (about seven minutes)'
+	@echo 'make test    all tests (about ten minutes)'
 	@echo 'make test-systemd  the units, booted in a container (five minutes, as root)'
 	@echo 'make soak    the daemon for half an hour while all around it goes wrong (MINUTES=10, as root)'
 	@echo 'make check   style, types, import rules'
