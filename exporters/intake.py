@@ -183,9 +183,11 @@ class Intake:
         record = {"k": "log", "t": now_ns, "level": level, "event": event, "fields": fields}
         self._append(self._main, pack(record))
 
-    def _append(self, source: Source, payload: bytes) -> None:
-        if not self._journal.append(payload):
-            source.lost += 1
+    def _append(self, source: Source, payload: bytes) -> bool:
+        """Write it; False where the disk refuses it."""
+        kept = self._journal.append(payload)
+        source.lost += not kept
+        return kept
 
     def _take_packed(self, source: Source, payload: bytes) -> None:
         try:
@@ -199,8 +201,10 @@ class Intake:
         if record.get("k") in _FINISHED and self._enrich is not None:
             record = self._enriched(record, self._enrich)
             payload = pack(record)
-        self._append(source, payload)
+        kept = self._append(source, payload)
         source.follow(record, payload)
+        if not kept and record.get("k") in _FINISHED:  # whoever is told of it is told that as well
+            record = {**record, "journalled": False}
         if record.get("k") == "heartbeat":
             record = self._beat(source, record)
         self._tell(record)

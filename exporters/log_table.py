@@ -150,7 +150,8 @@ EVENTS: Final = (
     LogEvent(
         "session_finished",
         "info",
-        "The one line that tells a whole session: verdict, values, circumstances.",
+        "The one line that tells a whole session: verdict, values, circumstances. ``journalled`` "
+        "is there, and false, where the disk refused its record: the journal names it as lost.",
         ("session_id", "verdict", "valid", "time_to_final_ms", "…"),
     ),
     LogEvent(

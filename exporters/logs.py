@@ -209,6 +209,7 @@ def canonical(record: Fields) -> dict[str, object]:
         **{f"fault_{key}": fault.get(key) for key in ("whose", "kind", "detail")},
         "retry_after_s": fault.get("retry_after_s"),
         "transcript": record.get("transcript"),
+        "journalled": record.get("journalled"),
     }
 
 

@@ -162,6 +162,16 @@ def test_records_that_the_disk_refuses_are_reported(desk: Desk) -> None:
     assert not desk.handoff.goodbye(1.0)
 
 
+def test_a_session_whose_end_the_disk_refuses_is_told_with_that_word(desk: Desk) -> None:
+    desk.handoff.put(finished())
+    desk.intake.take_what_came()
+    desk.journal.close()
+    shutil.rmtree(desk.directory)
+    desk.handoff.put(finished())
+    told = [line for line in desk.serve() if line["event"] == "session_finished"]
+    assert [line.get("journalled") for line in told] == [None, False]
+
+
 def test_what_the_disk_refused_is_untold_until_the_journal_tells_it(desk: Desk) -> None:
     desk.journal.close()
     shutil.rmtree(desk.directory)

@@ -40,15 +40,21 @@ class Unproven(AssertionError):
 
 
 def nothing_acknowledged_is_lost(records: Sequence[Record], lines: Iterable[Any]) -> str:
-    """Whatever the log has told of a session stands in the journal, or is named there as lost."""
+    """Whatever the log has told of a session stands in the journal.
+
+    But what it told with the word that the disk has refused it: the journal names that as lost.
+    """
     kept = {record["s"] for record in records if record["k"] == "session_finished"}
-    told = {line["session_id"] for line in lines if line["event"] == "session_finished"}
-    refused = (told - kept) & _refused(records)
-    if missing := told - kept - refused:
+    lines = [line for line in lines if line["event"] == "session_finished"]
+    refused = {line["session_id"] for line in lines if line.get("journalled") is False}
+    told = {line["session_id"] for line in lines} - refused
+    if missing := told - kept:
         raise Unproven(f"{len(missing)} of {len(told)} sessions that were told are not journalled")
+    if unnamed := refused - _refused(records):
+        raise Unproven(f"{len(unnamed)} of {len(refused)} refused sessions are not named as lost")
     return (
-        f"{len(told)} sessions were told; the end of {len(refused)} found no room on the disk, "
-        "all others are in the journal"
+        f"{len(told)} sessions were told, all of them are in the journal; "
+        f"{len(refused)} were told as refused by the disk, all of them are named there"
     )
 
 

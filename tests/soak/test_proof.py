@@ -170,11 +170,15 @@ def test_losses_must_be_those_that_were_done_and_told_alike_in_journal_and_log()
             proof.losses_are_those_of_the_wrongs(records, lines, kills, fills)
 
 
-def test_a_told_session_must_be_kept_or_named_as_lost() -> None:
-    lines = [{"event": "session_finished", "session_id": "a"}]
+def test_a_told_session_must_be_kept_unless_it_is_told_as_refused_and_named_as_lost() -> None:
+    lines: list[dict[str, object]] = [{"event": "session_finished", "session_id": "a"}]
+    named = [loss("journal_full", sessions=["a"])]
     proof.nothing_acknowledged_is_lost(session("a", 0, SECOND), lines)
-    proof.nothing_acknowledged_is_lost([loss("journal_full", sessions=["a"])], lines)
     with pytest.raises(Unproven, match="1 of 1 sessions"):
+        proof.nothing_acknowledged_is_lost(named, lines)
+    lines[0]["journalled"] = False
+    proof.nothing_acknowledged_is_lost(named, lines)
+    with pytest.raises(Unproven, match="1 of 1 refused sessions"):
         proof.nothing_acknowledged_is_lost([loss("journal_full", sessions=["b"])], lines)
 
 
