@@ -155,6 +155,7 @@ def _plain(measurement: Measurement) -> dict[str, Any]:
         "model": measurement.model,
         "corpus": measurement.corpus,
         "clip": measurement.clip,
+        "turn": measurement.turn,
         "audio_ms": measurement.audio_ms,
         "flow": measurement.flow.value,
         "verdict": reading.verdict.value,

@@ -3,7 +3,7 @@
 ``--json`` gives the same as one document on standard output, and nothing else there::
 
     {"schema": 1, "journal": …, "journal_complete": true, "skipped": […],
-     "measurements": [{"clip", "model", "verdict", "valid", "time_to_final_ns" (signed),
+     "measurements": [{"clip", "turn", "model", "verdict", "valid", "time_to_final_ns" (signed),
                        "time_to_first_partial_ns", "transcript", "errors": {…}, …}],
      "summaries": [{"model", "answered", "failed", "voided", "time_to_final_ms": {"p50", …}, …}]}
 
