@@ -10,7 +10,7 @@ at any time; its audio begins then. At another rate than the device's a resample
 keeps back a few milliseconds for good: such a stream hears everything so much later.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import trio
@@ -267,11 +267,3 @@ class _Line:
     def make(self, pcm: bytes) -> bytes:
         """What comes out when this goes in."""
         return pcm if self._resampler is None else self._resampler.resample(pcm)
-
-
-def blocks_of(pcm: bytes, rate_hz: int) -> Iterator[Block]:
-    """A recording as a perfect device would give it: 20 ms at a time, each the moment it is due."""
-    size = rate_hz // 50 * 2
-    for start in range(0, len(pcm) - size + 1, size):
-        end_ns = (start + size) // 2 * SECOND // rate_hz
-        yield Block(start // 2, pcm[start : start + size], rate_hz, end_ns, 20 * MS)

@@ -16,11 +16,11 @@ import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
 import trio
 
 from daemon.clock import HostClock, now_ns
+from daemon.commands.choosing import chosen, model_arguments, output_arguments
 from daemon.config import Settings, read_settings, settings_of
 from daemon.errors import UserError
 from daemon.exporter_settings import exporter_settings
@@ -53,21 +53,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="the input, by its number or a part of its name; see: speechbench devices",
     )
     parser.add_argument(
-        "--model",
-        action="append",
-        metavar="NAME",
-        help="such as deepgram/nova-3; may be given several times, and all hear the same",
-    )
-    parser.add_argument(
         "--config",
         type=Path,
         metavar="FILE",
         help="settings in TOML; endpoint is 'every' here, whatever it says",
     )
-    parser.add_argument("--url", help="another address for the model: a region, a proxy, a fake")
-    parser.add_argument(
-        "--language", metavar="CODE", help="what is spoken, as the provider names it; default: en"
-    )
+    model_arguments(parser)
     parser.add_argument(
         "--latency",
         type=_latency,
@@ -90,15 +81,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="keep what was heard as a WAV file, to be measured again with: speechbench run FILE",
     )
-    parser.add_argument(
-        "--journal", type=Path, metavar="FOLDER", help="where every event is kept; default: journal"
-    )
-    parser.add_argument("--listen", metavar="HOST:PORT", help="serve metrics there meanwhile")
-    parser.add_argument(
-        "--json",
-        action="store_true",
-        help="one JSON document on standard output at the end, instead of the table",
-    )
+    output_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -284,32 +267,11 @@ def _targets(settings: Settings) -> tuple[list[Target], list[str]]:
 def _settings(args: argparse.Namespace) -> Settings:
     """The file's settings, overruled by what stands on the command line."""
     settings = read_settings(args.config)
-    changes: dict[str, Any] = {"clip": [], "corpus": []}
+    changes = chosen(args, settings) | {"clip": [], "corpus": []}
     changes["method"] = {**settings.method.model_dump(), "endpoint": "every"}
-    if args.model or args.url or args.language:
-        changes["model"] = _models(args, settings)
-    if args.journal:
-        changes["journal"] = {
-            **settings.journal.model_dump(),
-            "directory": args.journal.expanduser().absolute(),
-        }
-    if args.listen:
-        changes["web"] = {"listen": args.listen}
     if args.silence is not None:
         changes["voice"] = {**settings.voice.model_dump(), "min_silence_ms": args.silence}
     return settings_of({**settings.model_dump(), **changes}, Path("command line"))
-
-
-def _models(args: argparse.Namespace, settings: Settings) -> list[dict[str, Any]]:
-    known = {section.name: section.model_dump() for section in settings.model}
-    names = args.model or list(known)
-    if args.url and len(names) != 1:
-        raise UserError(
-            f"--url belongs to one model, and there are {len(names)}: name it with --model"
-        )
-    overrides = {"url": args.url, "language": args.language}
-    given = {name: value for name, value in overrides.items() if value is not None}
-    return [{**known.get(name, {"name": name}), **given} for name in names]
 
 
 def _latency(text: str) -> float | str:

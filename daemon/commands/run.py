@@ -25,6 +25,7 @@ import trio
 from rich.console import Console
 
 from daemon.clock import HostClock, host_now_ns
+from daemon.commands.choosing import chosen, model_arguments, output_arguments
 from daemon.config import Settings, read_settings, settings_of
 from daemon.errors import UserError
 from daemon.exporter_settings import exporter_settings
@@ -59,16 +60,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="settings in TOML; see docs/speechbench.example.toml",
     )
-    parser.add_argument(
-        "--model",
-        action="append",
-        metavar="NAME",
-        help="such as deepgram/nova-3; may be given several times",
-    )
-    parser.add_argument("--url", help="another address for the model: a region, a proxy, a fake")
-    parser.add_argument(
-        "--language", metavar="CODE", help="what is spoken, as the provider names it; default: en"
-    )
+    model_arguments(parser)
     parser.add_argument(
         "--reference",
         action="append",
@@ -103,10 +95,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="measuring processes, among which the models are shared out; default: 1",
     )
     parser.add_argument(
-        "--journal", type=Path, metavar="FOLDER", help="where every event is kept; default: journal"
-    )
-    parser.add_argument("--listen", metavar="HOST:PORT", help="serve metrics there while it runs")
-    parser.add_argument(
         "--monitor",
         nargs="?",
         const="",
@@ -114,11 +102,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="let what is streamed be heard, on the default output or on this one, by its number "
         "or a part of its name; see: speechbench devices --outputs",
     )
-    parser.add_argument(
-        "--json",
-        action="store_true",
-        help="one JSON document on standard output instead of the table",
-    )
+    output_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -296,36 +280,18 @@ def _remarks(plan: Plan) -> list[str]:
 def _settings(args: argparse.Namespace) -> Settings:
     """The file's settings, overruled by what stands on the command line."""
     settings = read_settings(args.config)
-    changes: dict[str, Any] = {}
-    if args.model or args.url or args.language:
-        changes["model"] = _models(args, settings)
+    changes = chosen(args, settings)
     if args.files:
         changes["clip"] = _clips(args)
         changes["corpus"] = []
     elif args.reference or args.raw or args.channels:
         raise UserError("--reference, --raw and --channels are about files: name one")
-    if args.journal:
-        changes["journal"] = {"directory": args.journal.expanduser().absolute()}
-    if args.listen:
-        changes["web"] = {"listen": args.listen}
     given = {"parallel": args.parallel, "workers": args.workers}
-    if chosen := {name: value for name, value in given.items() if value is not None}:
-        changes["daemon"] = {**settings.daemon.model_dump(), **chosen}
+    if named := {name: value for name, value in given.items() if value is not None}:
+        changes["daemon"] = {**settings.daemon.model_dump(), **named}
     if not changes:
         return settings
     return settings_of({**settings.model_dump(), **changes}, Path("command line"))
-
-
-def _models(args: argparse.Namespace, settings: Settings) -> list[dict[str, Any]]:
-    known = {section.name: section.model_dump() for section in settings.model}
-    names = args.model or list(known)
-    if args.url and len(names) != 1:
-        raise UserError(
-            f"--url belongs to one model, and there are {len(names)}: name it with --model"
-        )
-    overrides = {"url": args.url, "language": args.language}
-    given = {name: value for name, value in overrides.items() if value is not None}
-    return [{**known.get(name, {"name": name}), **given} for name in names]
 
 
 def _clips(args: argparse.Namespace) -> list[dict[str, Any]]:

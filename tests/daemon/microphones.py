@@ -15,8 +15,8 @@ from daemon.clock import now_ns
 from daemon.order import Speech
 from daemon.sound import SoundEnded
 from measure.records import MS
-from pacer.live import blocks_of
 from pacer.microphone import Block, Opened
+from tests.pacer.paper_device import blocks_of
 from vad.endpoint import Edge, EdgeKind
 
 GONE = "the input device 'microphone' has disappeared: nothing came from it for 1 s"

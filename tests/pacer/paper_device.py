@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from measure.records import MS, SECOND
+from pacer.microphone import Block
 
 RATE_HZ = 16_000
 START_NS = 7 * SECOND + 123_456_789
@@ -45,3 +46,11 @@ class Device:
             if begin_ns <= at_ns < end_ns:
                 return end_ns
         return at_ns
+
+
+def blocks_of(pcm: bytes, rate_hz: int) -> Iterator[Block]:
+    """A recording as a perfect device would give it: 20 ms at a time, each the moment it is due."""
+    size = rate_hz // 50 * 2
+    for start in range(0, len(pcm) - size + 1, size):
+        end_ns = (start + size) // 2 * SECOND // rate_hz
+        yield Block(start // 2, pcm[start : start + size], rate_hz, end_ns, 20 * MS)

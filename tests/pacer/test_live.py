@@ -9,8 +9,9 @@ import trio.testing
 
 from measure.events import DeviceSampled, Event, SpeechEnd, SpeechStart, Xrun
 from measure.records import MS
-from pacer.live import LiveFrame, LiveSource, LiveStream, blocks_of
+from pacer.live import LiveFrame, LiveSource, LiveStream
 from pacer.microphone import Block
+from tests.pacer.paper_device import blocks_of
 
 PCM = bytes(range(256)) * 250
 """Two seconds at 16 kHz."""
