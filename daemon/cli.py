@@ -36,23 +36,29 @@ INTERRUPTED = 130
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; gives the exit code. Nothing a user can do shows a traceback."""
     given = sys.argv[1:] if arguments is None else list(arguments)
-    args = _parser(given).parse_args(given)
-    try:
+    try:  # from here on: to load a command takes a moment, in which one may think better of it
+        args = _parser(given).parse_args(given)
         return int(_command(args.command).run(args))
     except UserError as error:
         return _said(error)
     except BaseExceptionGroup as group:  # as tasks that run side by side end
+        if group.split(KeyboardInterrupt)[1] is None:
+            return _interrupted()
         mistake = _mistake_of(group)
         if mistake is None:
             raise
         return _said(mistake)
     except KeyboardInterrupt:
-        sys.stderr.write("speechbench: interrupted\n")
-        return INTERRUPTED
+        return _interrupted()
     except BrokenPipeError:
         # Whoever read our output has gone; the interpreter must not stumble over it at the end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+
+
+def _interrupted() -> int:
+    sys.stderr.write("speechbench: interrupted\n")
+    return INTERRUPTED
 
 
 def _said(mistake: UserError) -> int:

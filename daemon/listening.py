@@ -40,7 +40,6 @@ LONG_S = 60.0
 """A stream that lasted so long was no failed attempt."""
 FLUSH_S = 2.0
 """How long the detector may take for what it has heard when audio ends."""
-LOOK_S = 1.0
 FOR_GOOD = frozenset({FaultKind.AUTH, FaultKind.QUOTA, FaultKind.HARNESS})
 """With these it would only fail again."""
 

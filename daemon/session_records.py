@@ -63,7 +63,7 @@ def finish_records(
 
 def finish_record(measurement: Measurement, now_ns: int) -> Record:
     """The ``session_finished`` record: what was read, and how things stood."""
-    reading, seen = measurement.reading, measurement.circumstances
+    reading = measurement.reading
     return {
         "k": "session_finished",
         "t": now_ns,
@@ -89,28 +89,7 @@ def finish_record(measurement: Measurement, now_ns: int) -> Record:
         "remarks": [remark.value for remark in reading.remarks],
         "fault": _fault_record(reading.fault),
         "reference": measurement.reference,
-        "frames": seen.frames,
-        "frames_late": seen.frames_late,
-        "late_p50_ns": seen.late_p50_ns,
-        "late_p99_ns": seen.late_p99_ns,
-        "late_max_ns": seen.late_max_ns,
-        "end_error_ns": seen.end_error_ns,
-        "force_delay_ns": seen.force_delay_ns,
-        "partials": seen.partials,
-        "finals": seen.finals,
-        "rtt_ns": seen.rtt_ns,
-        "min_rtt_ns": seen.min_rtt_ns,
-        "connect_ns": seen.connect_ns,
-        "retransmits": seen.retransmits,
-        "unsent_bytes": seen.unsent_bytes,
-        "sent_ms": seen.sent_ms,
-        "read_gap_max_ns": seen.read_gap_max_ns,
-        "user_stamps": seen.user_stamps,
-        "audio_left_ns": seen.audio_left_ns,
-        "force_left_ns": seen.force_left_ns,
-        "force_acked_ns": seen.force_acked_ns,
-        "loop_stall_max_ns": seen.loop_stall_max_ns,
-        "host_stall_max_ns": seen.host_stall_max_ns,
+        **asdict(measurement.circumstances),
         "signature": measurement.signature,
         "wall_unix_ns": measurement.started_wall_ns,
         "cost_usd": None,

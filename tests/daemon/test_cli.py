@@ -28,6 +28,27 @@ def test_a_mistake_among_tasks_that_ran_side_by_side_is_one_line(
     assert capsys.readouterr().err == "speechbench: no such engine\n"
 
 
+@pytest.mark.parametrize(
+    "error", [KeyboardInterrupt(), BaseExceptionGroup("", [KeyboardInterrupt()])]
+)
+def test_an_interruption_is_one_line_wherever_it_comes(
+    error: BaseException, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ending_with(error, monkeypatch) == 130
+    assert capsys.readouterr().err == "speechbench: interrupted\n"
+
+
+def test_an_interruption_while_a_command_is_loaded_is_one_line_too(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def load(name: str) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "_command", load)
+    assert cli.main(["run"]) == 130
+    assert capsys.readouterr().err == "speechbench: interrupted\n"
+
+
 def test_what_is_no_mistake_of_a_user_stays_visible(monkeypatch: pytest.MonkeyPatch) -> None:
     group = ExceptionGroup("", [UserError("no such engine"), ValueError("ours")])
     with pytest.raises(ExceptionGroup):
