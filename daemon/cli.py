@@ -50,6 +50,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _said(mistake)
     except KeyboardInterrupt:
         return _interrupted()
+    except ImportError as error:  # what a library of C makes of a Ctrl-C while it is loaded
+        if not isinstance(error.__cause__ or error.__context__, KeyboardInterrupt):
+            raise
+        return _interrupted()
     except BrokenPipeError:
         # Whoever read our output has gone; the interpreter must not stumble over it at the end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

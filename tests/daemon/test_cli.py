@@ -49,6 +49,17 @@ def test_an_interruption_while_a_command_is_loaded_is_one_line_too(
     assert capsys.readouterr().err == "speechbench: interrupted\n"
 
 
+def test_a_library_that_is_interrupted_while_it_is_loaded_is_one_line_too(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    error = ImportError("initialization failed")
+    error.__cause__ = KeyboardInterrupt()
+    assert ending_with(error, monkeypatch) == 130
+    assert capsys.readouterr().err == "speechbench: interrupted\n"
+    with pytest.raises(ImportError):
+        ending_with(ImportError("no such module"), monkeypatch)
+
+
 def test_what_is_no_mistake_of_a_user_stays_visible(monkeypatch: pytest.MonkeyPatch) -> None:
     group = ExceptionGroup("", [UserError("no such engine"), ValueError("ours")])
     with pytest.raises(ExceptionGroup):
